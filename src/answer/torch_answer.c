@@ -507,11 +507,27 @@ static void put_top_ops(struct sheet *sheet, const struct top_ops *ops, uint64_t
     sheet_end(sheet);
 }
 
-static void put_ops(struct sheet *sheet, const struct torch_report *torch)
+static enum note why_no_ops(const struct run_report *report, uint64_t recorded_ns)
 {
+    if (report->torch->ops.count)
+        return NOTE_NONE;
+    if (report->is_imported)
+        return NOTE_OPS_NONE_IN_TRACE;
+    if (recorded_ns)
+        return NOTE_OPS_NONE_RAN;
+    return report->steps.count ? NOTE_OPS_NO_WINDOW : NOTE_OPS_NO_STEPS;
+}
+
+static void put_ops(struct sheet *sheet, const struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
     const uint64_t steps = torch->rank_count ? torch->ranks[0].recorded : 0;
     const uint64_t steps_ns = torch->rank_count ? torch->ranks[0].recorded_ns : 0;
+    const char *why = sentence_note(why_no_ops(report, steps_ns));
+    if (why)
+        sheet_section(sheet, "Ops", why);
     sheet_object(sheet, "ops");
+    sheet_put(sheet, "why", value_text(why));
     sheet_put(sheet, "steps", value_uint(steps));
     sheet_put(sheet, "steps_ns", value_uint(steps_ns));
     sheet_put(sheet, "calls", value_uint(torch->ops.calls));
@@ -528,7 +544,7 @@ void torch_answer_put_more(struct sheet *sheet, const struct run_report *report)
     put_ranks(sheet, report);
     put_slow_rank(sheet, torch);
     put_epochs(sheet, torch);
-    put_ops(sheet, torch);
+    put_ops(sheet, report);
     work_answer_put_memory(sheet, report);
 }
 

@@ -44,3 +44,22 @@ def test_a_window_is_open_for_three_steps_of_any_loop(run_text, before, loop):
     training = run_text(HEAD + before + loop, env=(("GAIT_TORCH_WINDOWS", "8/3"),), warm=True)
     assert training.code == 0, training.stderr
     assert sum(row["name"] == "aten::tanh" for row in training.rows) == 3
+
+
+SHORT = "for _ in range(3):\n learn(model(a).tanh().sum())"
+
+
+@pytest.mark.parametrize(
+    "text, options, why",
+    [
+        (SHORT, (), "no window was open in a step (by default steps 5 to 7 of each hundred"),
+        ("model(a)", (), "ops are recorded in some steps, and the run has no steps"),
+        (SHORT, ("--quiet", "--windows", "1/1"), None),
+    ],
+)
+def test_a_report_without_ops_says_why(run_text, text, options, why):
+    training = run_text(HEAD + text, options=options)
+    told = training.report["ops"]["why"]
+    assert why in told if why else told is None
+    lines = [line for line in training.screen.splitlines() if line.startswith("Ops ")]
+    assert len(lines) == 1 and ("none: " in lines[0]) == bool(why)
