@@ -154,17 +154,19 @@ static void say_steps(struct sheet *sheet, const struct run_report *report)
 {
     const struct steps_summary *all = &report->steps, *steps = steps_seen(report->torch);
     const struct run_parts *run = &report->torch->ranks[0].run; // as the run's ledger has it
-    char ranks[64] = "", steady[64] = "", text[300];
+    char ranks[64] = "", steady[64] = "", open[64] = "", text[360];
+    if (report->open_steps)
+        snprintf(open, sizeof open, "; %s not finished", units_count(report->open_steps).text);
     if (report->rank_count > 1)
         snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
     if (report->torch->steady.count)
         snprintf(steady, sizeof steady, "the %s steady one%s took ", units_count(steps->count).text,
                  units_plural(steps->count));
-    snprintf(text, sizeof text, "%s%s, %s of %s; %s%s on average%s", units_count(all->count).text,
+    snprintf(text, sizeof text, "%s%s, %s of %s; %s%s on average%s%s", units_count(all->count).text,
              ranks, units_share(run->parts[RUN_STEPS], run->total_ns).text,
              *ranks ? "rank 0's run" : "the run", steady,
              units_ns(steps->total_ns / (int64_t)steps->count).text,
-             *ranks ? " (slowest rank)" : "");
+             *ranks ? " (slowest rank)" : "", open);
     sheet_section(sheet, "Steps", text);
 }
 

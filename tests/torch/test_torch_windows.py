@@ -63,3 +63,16 @@ def test_a_report_without_ops_says_why(run_text, text, options, why):
     assert why in told if why else told is None
     lines = [line for line in training.screen.splitlines() if line.startswith("Ops ")]
     assert len(lines) == 1 and ("none: " in lines[0]) == bool(why)
+
+
+def test_a_mark_that_nothing_follows_is_told(run_text):
+    marked = run_text(HEAD + "for _ in range(9):\n gait.step()\n learn(model(a).sum())", warm=True)
+    assert (marked.report["steps"], marked.report["open_steps"]) == (8, 1)
+    assert "1 not" in marked.screen
+
+
+def test_who_marks_one_step_is_not_told_to_mark_steps(run_text):
+    report = run_text(HEAD + "gait.step()\nmodel(a)").report
+    assert "mark each iteration" not in report["verdict"] and "1 step began" in report["verdict"]
+    (told,) = [one["text"] for one in report["findings"] if one["id"] == "no_optimizer"]
+    assert "mark them" not in told and "did not end" in told
