@@ -110,3 +110,48 @@ def test_train_of_the_whole_ends_what_eval_of_a_part_began(run_text):
     part = min(spans, key=lambda row: int(row["start_ns"]))
     assert int(part["start_ns"]) + int(part["duration_ns"]) < first
     assert training.report["steps"] == 12
+
+
+# a class in the place of torch's, which wants a device
+GRAPHS = """
+import torch
+from gait.torch import training
+
+class CUDAGraph:
+    def capture_begin(self, pool=None): pass
+    def capture_end(self): pass
+    def replay(self): pass
+
+torch.cuda.CUDAGraph = CUDAGraph
+training.install_graphs()
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+def step():
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+
+for _ in range({warm_up}):
+    step()
+inference, graph = CUDAGraph(), CUDAGraph()
+inference.capture_begin()
+model(torch.ones(2, 4))
+inference.capture_end()
+graph.capture_begin(pool=None)
+step()
+graph.capture_end()
+for _ in range(20):
+    inference.replay()
+    graph.replay()
+    torch.ones(3).tanh()
+"""
+
+
+@pytest.mark.parametrize("warm_up", [0, 3])
+def test_a_replay_of_a_captured_step_is_one(run_text, warm_up):
+    env = (("GAIT_TORCH_WINDOWS", "8/3"),)
+    training = run_text(GRAPHS.replace("{warm_up}", str(warm_up)), env=env)
+    assert training.code == 0, training.stderr
+    assert training.report["steps"] == 20 + warm_up
+    assert sum(row["name"] == "aten::tanh" for row in training.rows) == 3
