@@ -154,7 +154,7 @@ static int is_kept(struct step *step)
     struct py_state *state = step->state;
     if (!step->is_counting || step->use == IDLE || state->counting_step)
         return 0;
-    _Py_NewReference(&step->ob_base);
+    Py_SET_REFCNT(&step->ob_base, 1);
     step->use = IDLE;
     state->counting_step = &step->ob_base;
     return 1;
