@@ -517,3 +517,28 @@ def test_spans_pickle_and_copy_by_name(record):
             raise AssertionError("pickled its arguments away")
         """
     )
+
+
+def test_a_step_that_no_with_enters_lasts_until_the_next_one(record):
+    run = record(
+        """
+        for i in range(3):
+            gait.step()
+            with gait.span("work"):
+                pass
+        gait.step(10)
+        kept = gait.step()  # is none yet
+        with kept:
+            pass
+        with kept:
+            pass
+        del kept
+        gait.step()
+        gait.step(20)
+        gait.step_end()
+        """
+    )
+    steps = run.events("step")
+    assert [s["id"] for s in steps] == [0, 1, 2, 10, 11, 12, 13, 20]
+    for work, step in zip(run.events("span", "work"), steps):
+        assert run.is_inside(work, step)

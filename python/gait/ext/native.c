@@ -23,6 +23,7 @@
 #include "torch/py_inside.h"
 #include "torch/py_loader.h"
 #include "torch/py_module.h"
+#include "torch/py_optimizer.h"
 #include "torch/py_phase.h"
 #include "torch/py_phase_watch.h"
 #include "torch/py_torch.h"
@@ -104,6 +105,7 @@ static PyMethodDef functions[] = {
     {"_hooked", py_hook_function, METH_O, NULL},
     {"_wrapper_module", METHOD(py_module_wrapper), FAST, NULL},
     {"_forget_groups", py_collective_forget, METH_NOARGS, NULL},
+    {"_capture", py_optimizer_capture, METH_O, NULL},
     {"_backward_tail", py_backward_tail, METH_O, NULL},
     {"_backward_begins", METHOD(py_backward_begins), FAST, NULL},
     {"_backward_ends", METHOD(py_backward_ends), FAST, NULL},

@@ -5,7 +5,7 @@ import functools
 
 from .. import _native
 from .._vocabulary import EPOCH
-from . import watching
+from . import training, watching
 from .wrap import Hook, beside, put, replace
 
 # module, kind, attributes (dots lead into classes)
@@ -54,6 +54,13 @@ LATE = (
     ),
 )
 
+# module, attributes: optimizers that are none of torch's. The first one steps, others zero.
+# A TorchOptimizer is what Keras's are where it runs on torch.
+OPTIMIZERS = (
+    ("fastai.optimizer", "Optimizer.step Optimizer.zero_grad"),
+    ("keras.src.backend.torch.optimizers.torch_optimizer", "TorchOptimizer.apply"),
+)
+
 # module, attribute: called when an epoch begins
 EPOCHS = (
     ("lightning.pytorch.loops.fit_loop", "_FitLoop.on_advance_start"),
@@ -65,6 +72,8 @@ EPOCHS = (
 def install() -> None:
     for name, kind, attributes in LATE:
         watching.watch().add(name, functools.partial(hook_module, kind, attributes))
+    for name, attributes in OPTIMIZERS:
+        watching.watch().add(name, functools.partial(hook_optimizer, attributes))
     for name, attribute in EPOCHS:
         watching.watch().add(name, functools.partial(hook_epoch, attribute))
 
@@ -81,6 +90,15 @@ def hook_module(kind, attributes, module) -> None:
         owner, name = owner_of(module, path)
         if owner is not None:
             replace(owner, name, kind)
+
+
+def hook_optimizer(attributes, module) -> None:
+    step, *others = attributes.split()
+    hook_module("step", step, module)
+    hook_module("zero_grad", " ".join(others), module)
+    cls, _ = owner_of(module, step)
+    if cls is not None:
+        training.remember_made(cls)
 
 
 def hook_epoch(path, module) -> None:

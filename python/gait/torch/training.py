@@ -20,6 +20,7 @@ def install() -> None:
     install_backward()
     install_optimizers()
     install_scalers()
+    install_graphs()
     replace_all(torch.Tensor, "to cuda cpu", "copy")
 
 
@@ -74,7 +75,7 @@ def install_optimizers() -> None:
         named = {name: plain(function) for name, function in named.items()}
         return hook("step", wrap_step(*map(plain, functions), **named))
 
-    put(base, "__init__", beside("after", base.__init__, remember), "how many optimizers there are")
+    remember_made(base)
     wrapped = staticmethod(instead(wrap_step, profile_hook_step))
     put(base, "profile_hook_step", wrapped, WHY["step"])
     of_classes = classmethod(beside("subclass", base.__init_subclass__, hook_class))
@@ -86,6 +87,10 @@ def install_optimizers() -> None:
 
 
 _made = weakref.WeakSet()
+
+
+def remember_made(cls) -> None:
+    put(cls, "__init__", beside("after", cls.__init__, remember), "how many optimizers there are")
 
 
 def remember(optimizer) -> None:
@@ -142,3 +147,29 @@ def install_scalers() -> None:
     scaler = getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)  # since torch 2.3
     replace(scaler, "step", "scaler_step")
     replace_all(scaler, "unscale_ update", "optimizer")
+
+
+# --- CUDA graphs ---
+#
+# The step that is captured happens with each replay, in which nothing of Python's is called.
+
+_stepping = weakref.WeakSet()  # graphs with an optimizer's step in them
+
+
+def install_graphs() -> None:
+    graph = torch.cuda.CUDAGraph
+    why = "a CUDA graph with an optimizer's step in it"
+    put(graph, "capture_begin", beside("after", graph.capture_begin, begin_capture), why)
+    put(graph, "capture_end", beside("finally", graph.capture_end, end_capture), why)
+    replay = _native._hook("replay", graph.replay, _stepping.__contains__)
+    put(graph, "replay", replay, WHY["step"])
+
+
+def begin_capture(graph) -> None:
+    _stepping.discard(graph)
+    _native._capture(True)
+
+
+def end_capture(graph) -> None:
+    if _native._capture(False):
+        _stepping.add(graph)

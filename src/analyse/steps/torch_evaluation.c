@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What eval() says is checked against what was done: a period in which an
-// optimizer steps was training (a GAN freezes one half while the other learns,
+// What eval() says is checked against what was done: a period with a round (an
+// optimizer's step) was training (a GAN freezes one half while the other learns,
 // a script never calls train() again), at least from the batch on that led there.
 #include "analyse/steps/torch_evaluation.h"
 
@@ -98,7 +98,7 @@ static int add_mode(struct evaluation *evaluation, const struct torch_mode *mode
     size_t from = fact_at(facts, mode->start_ns), behind = from;
     end_ns = is_ended ? end_ns : facts->end_ns;
     while (behind < facts->count && facts->rows[behind].start_ns < end_ns &&
-           facts->rows[behind].kind != TORCH_FACT_STEP)
+           !facts->rows[behind].is_round)
         behind++;
     bool is_cut = behind < facts->count && facts->rows[behind].start_ns < end_ns;
     size_t end = is_cut ? end_before_step(evaluation, from, behind)
@@ -177,12 +177,12 @@ static int add_forwards(struct evaluation *evaluation)
             is_on_other_batch = has_stepped && !feeds_training(evaluation->loops, fact);
         if (open && goes_on)
             status = intervals_add(&found, open->start_ns, fact->start_ns);
-        if (goes_on || fact->kind == TORCH_FACT_STEP)
+        if (goes_on || fact->is_round)
             open = NULL;
         else if (!open && begins_evaluation(evaluation, fact, is_on_other_batch) &&
                  !intervals_cover(&known, fact->start_ns))
             open = fact;
-        has_stepped |= fact->kind == TORCH_FACT_STEP;
+        has_stepped |= fact->is_round;
     }
     if (!status && open)
         status = intervals_add(&found, open->start_ns,

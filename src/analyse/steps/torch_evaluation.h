@@ -10,7 +10,7 @@ struct intervals;
 struct hook_facts;
 struct torch_loops;
 
-// The loops are found and judged by optimizer steps.
+// The loops are found and judged by the rounds that are sure.
 GAIT_CHECK int torch_evaluation_find(struct intervals *periods, const struct hook_facts *facts,
                                      const struct torch_loops *loops);
 

@@ -84,14 +84,29 @@ static size_t find_main_module(const struct hook_facts *facts, uint32_t *ret_mod
     return counts[most];
 }
 
+// A model that runs in training mode and then goes backward learns, whatever eval() was
+// called for before (a part of it that only counted its features).
+static void mark_surely_learning(struct hook_facts *facts)
+{
+    bool is_training = false;
+    for (size_t i = 0; i < facts->count; i++) {
+        struct hook_fact *fact = &facts->rows[i];
+        if (fact->kind == TORCH_FACT_FORWARD)
+            is_training = fact->is_training;
+        fact->is_round = is_training && fact->kind == TORCH_FACT_BACKWARD;
+    }
+}
+
 enum torch_rounds torch_rounds_mark(struct hook_facts *facts, const struct intervals *evaluation)
 {
     uint32_t module = TORCH_NO_ID;
     const int64_t since_ns = first_work_ns(facts);
     if (mark(facts, is_step, &since_ns))
         return TORCH_ROUNDS_OPTIMIZER;
-    if (!evaluation)
+    if (!evaluation) {
+        mark_surely_learning(facts);
         return TORCH_ROUNDS_NONE;
+    }
     if (mark(facts, is_learning, evaluation))
         return TORCH_ROUNDS_BACKWARD;
     if (find_main_module(facts, &module) < LEAST_FORWARDS)

@@ -15,9 +15,9 @@ enum torch_rounds {
     TORCH_ROUNDS_FORWARD,  // of the root module that runs most often
 };
 
-// Sets is_round of the facts and says what the rounds are. Without `evaluation`,
-// which is found only after the optimizers' rounds are known, no other kind is
-// looked for.
+// Sets is_round of the facts and says what the rounds are. Without `evaluation`, which is
+// found only when it is known what it cannot be, it marks those that are no evaluation's
+// for sure: the optimizers', else each backward behind a forward in training mode.
 enum torch_rounds torch_rounds_mark(struct hook_facts *facts, const struct intervals *evaluation);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops are judged twice: optimizer steps tell what cannot be evaluation, and
+// Loops are judged twice: rounds that are sure tell what cannot be evaluation, and
 // without evaluation a backward is a training's.
 #include "analyse/steps/training_thread.h"
 

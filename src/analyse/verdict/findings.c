@@ -80,7 +80,8 @@ static void tell_no_optimizer(struct findings *findings, const struct run_report
     const bool has_steps = report->steps.count && torch->rank_count;
     const enum note marked = report->is_imported ? NOTE_STEPS_NUMBERED : NOTE_STEPS_MARKED;
     struct finding *finding = add(findings, FINDING_NO_OPTIMIZER);
-    go_on(finding, !has_steps                              ? NOTE_STEPS_NONE
+    const enum note none = report->open_steps ? NOTE_STEPS_UNENDED : NOTE_STEPS_NONE;
+    go_on(finding, !has_steps                              ? none
                    : torch->ranks[0].is_marked             ? marked
                    : torch->rounds == TORCH_ROUNDS_FORWARD ? NOTE_STEPS_BY_FORWARD
                                                            : NOTE_STEPS_BY_BACKWARD);

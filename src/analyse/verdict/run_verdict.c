@@ -237,7 +237,8 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
                                   .has_samples = report->has_samples,
                                   .in_run = steps_in_run(report),
                                   .has_torch = report->has_torch,
-                                  .steps = steps->count};
+                                  .steps = steps->count,
+                                  .open_steps = report->open_steps};
     struct torch_known known;
     const size_t room = ledger->count + TORCH_MOST_PHASES + RUN_PART_COUNT;
     struct judged_part *parts = arena_take(&report->arena, room * sizeof *parts);

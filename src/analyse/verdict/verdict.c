@@ -383,7 +383,11 @@ static void judge_without_steps(const struct verdict_facts *facts, struct verdic
     const struct judged_part *most = largest(&facts->judged, WORK_UNKNOWN);
     const bool lacks_optimizer = facts->torch ? facts->torch->lacks_optimizer : facts->has_torch;
     verdict->number = lacks_optimizer ? VERDICT_NO_OPTIMIZER : VERDICT_NO_STEPS;
-    verdict_advise(verdict, facts->has_torch ? NOTE_TRY_STEP : NOTE_TRY_STEPS);
+    if (facts->open_steps)
+        evidence_count(&verdict->evidence, "open_steps", facts->open_steps);
+    verdict_advise(verdict, facts->open_steps  ? NOTE_TRY_NEXT_STEP
+                            : facts->has_torch ? NOTE_TRY_STEP
+                                               : NOTE_TRY_STEPS);
     if (most) {
         evidence_text(&verdict->evidence, "phase", most->name);
         evidence_share(&verdict->evidence, "share", most->total_ns, facts->judged.total_ns);

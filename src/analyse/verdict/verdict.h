@@ -79,10 +79,10 @@ struct torch_known {
 };
 
 struct verdict_facts {
-    uint64_t events, dropped; // of the threads that made the steps
-    uint64_t damages;         // places of the files that cannot be read
-    bool is_disk_full;        // which is why most of the dropped were
-    uint64_t steps;
+    uint64_t events, dropped;   // of the threads that made the steps
+    uint64_t damages;           // places of the files that cannot be read
+    bool is_disk_full;          // which is why most of the dropped were
+    uint64_t steps, open_steps; // open: begun and never ended
     struct failure failure;
     struct device_judged devices;
     bool lacks_device_rows; // launches are on record, and nothing of devices

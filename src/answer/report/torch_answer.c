@@ -150,17 +150,19 @@ static void say_steps(struct sheet *sheet, const struct run_report *report)
 {
     const struct steps_summary *all = &report->steps, *steps = steps_seen(report->torch);
     const struct run_parts *run = &report->torch->ranks[0].run; // as the run's ledger has it
-    char ranks[64] = "", steady[64] = "", text[300];
+    char ranks[64] = "", steady[64] = "", open[64] = "", text[360];
+    if (report->open_steps)
+        snprintf(open, sizeof open, "; %s not finished", units_count(report->open_steps).text);
     if (report->rank_count > 1)
         snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
     if (report->torch->steady.count)
         snprintf(steady, sizeof steady, "the %s steady one%s took ", units_count(steps->count).text,
                  units_plural(steps->count));
-    snprintf(text, sizeof text, "%s%s, %s of %s; %s%s on average%s", units_count(all->count).text,
+    snprintf(text, sizeof text, "%s%s, %s of %s; %s%s on average%s%s", units_count(all->count).text,
              ranks, units_share(run->parts[RUN_STEPS], run->total_ns).text,
              *ranks ? "rank 0's run" : "the run", steady,
              units_ns(steps->total_ns / (int64_t)steps->count).text,
-             *ranks ? " (slowest rank)" : "");
+             *ranks ? " (slowest rank)" : "", open);
     sheet_section(sheet, "Steps", text);
 }
 
@@ -503,11 +505,27 @@ static void put_top_ops(struct sheet *sheet, const struct top_ops *ops, uint64_t
     sheet_end(sheet);
 }
 
-static void put_ops(struct sheet *sheet, const struct torch_report *torch)
+static enum note why_no_ops(const struct run_report *report, uint64_t recorded_ns)
 {
+    if (report->torch->ops.count)
+        return NOTE_NONE;
+    if (report->is_imported)
+        return NOTE_OPS_NONE_IN_TRACE;
+    if (recorded_ns)
+        return NOTE_OPS_NONE_RAN;
+    return report->steps.count ? NOTE_OPS_NO_WINDOW : NOTE_OPS_NO_STEPS;
+}
+
+static void put_ops(struct sheet *sheet, const struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
     const uint64_t steps = torch->rank_count ? torch->ranks[0].recorded : 0;
     const uint64_t steps_ns = torch->rank_count ? torch->ranks[0].recorded_ns : 0;
+    const char *why = sentence_note(why_no_ops(report, steps_ns));
+    if (why)
+        sheet_section(sheet, "Ops", why);
     sheet_object(sheet, "ops");
+    sheet_put(sheet, "why", value_text(why));
     sheet_put(sheet, "steps", value_uint(steps));
     sheet_put(sheet, "steps_ns", value_uint(steps_ns));
     sheet_put(sheet, "calls", value_uint(torch->ops.calls));
@@ -524,7 +542,7 @@ void torch_answer_put_more(struct sheet *sheet, const struct run_report *report)
     put_ranks(sheet, report);
     put_slow_rank(sheet, torch);
     put_epochs(sheet, torch);
-    put_ops(sheet, torch);
+    put_ops(sheet, report);
     work_answer_put_memory(sheet, report);
 }
 

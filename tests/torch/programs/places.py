@@ -305,6 +305,8 @@ def main():
 
     stand_in(late.LATE)
     stand_in((module, path) for module, path in late.EPOCHS)
+    for module, paths in late.OPTIMIZERS:
+        stand_in([(module, paths + " " + paths.partition(".")[0] + ".__init__")])
     import torch._dynamo.callback  # noqa: F401  # hooked too
 
     places = told_by_child()

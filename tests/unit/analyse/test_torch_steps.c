@@ -398,6 +398,16 @@ TEST("steps: without an optimizer each batch that was learned from is one")
     check("");
 }
 
+TEST("steps: without an optimizer, a part whose features were counted in eval mode")
+{
+    check("E2 F2 T1 |M a1 f1 b |a1 f1 b /e1 {E1 M a2 F1 e2 } T1 |M a1 f1 b |a1 f1 b /e1 "
+          "{E1 M a2 F1 e2 } T1");
+    check("E2 |F2 f1 b |f1 b] {E1 F1 F1 } T1 |f1 b |f1 b]");
+    check("E5 |M a1 f1 b |a1 f1 b /e1");
+    // gradients of the input, while it evaluates
+    check("|M a1 f1 b |a1 f1 b /e1 {E1 M a2 F1 b e2 } T1 |M a1 f1 b /e1");
+}
+
 TEST("steps: without optimizer and loader, from backward to backward")
 {
     check("p |f1 b p |f1 b p |f1 b] p");

@@ -227,7 +227,11 @@ TEST("verdict: says that it cannot tell where evidence is thin")
 {
     const struct named phases[] = {{"forward", 900}};
     is_int(judge(phases, 1, 0).number, VERDICT_NO_STEPS);
-    struct verdict verdict = judge(phases, 1, 4);
+    is_int(judge(phases, 1, 0).advice[0], NOTE_TRY_STEPS);
+    struct verdict verdict = judge_of(phases, 1, 0, (struct verdict_facts){.open_steps = 1});
+    is_int(verdict.number, VERDICT_NO_STEPS);
+    is_int(verdict.advice[0], NOTE_TRY_NEXT_STEP); // it does mark steps
+    verdict = judge(phases, 1, 4);
     is_int(verdict.number, VERDICT_COMPUTE_BOUND); // one step says what it did
     ok(says(&verdict, NOTE_FEW_WARM));
     verdict = judge(phases, 1, 5);

@@ -16,6 +16,7 @@
 
 #if PY_VERSION_HEX < 0x03090000
 #include <frameobject.h>
+#define Py_SET_REFCNT(object, count) (Py_REFCNT(object) = (count))
 #define PyObject_Vectorcall _PyObject_Vectorcall
 #define Py_TPFLAGS_HAVE_VECTORCALL _Py_TPFLAGS_HAVE_VECTORCALL
 static inline PyObject *PyObject_CallNoArgs(PyObject *callable)

@@ -22,10 +22,10 @@ struct recent {
 struct py_state {
     PyTypeObject *span_type, *bound_type, *decorated_type, *segments_type, *step_type, *hook_type;
     PyTypeObject *actions_type, *tracer_type;
-    PyObject *python;     // "python", the category of who names none
-    PyObject *categories; // category -> {name -> span}
-    PyObject *keys;       // name of an argument -> its number
-    PyObject *counting_step;
+    PyObject *python;        // "python", the category of who names none
+    PyObject *categories;    // category -> {name -> span}
+    PyObject *keys;          // name of an argument -> its number
+    PyObject *counting_step; // one that nobody has now, or NULL
     Py_ssize_t span_count;
     uint64_t next_step;
     struct recent recent[RECENT_LINES];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step begins with the first batch that is asked for after an optimizer has
-// stepped. Without a loader it begins where the gradients of an optimizer that has
-// stepped are thrown away, or with one that steps again; from then on with the end of
-// the last one that steps in a round. What is wrong here moves a window by a step; the
-// report counts anew. Only the thread that stepped first counts; all of it runs with
-// the GIL held.
+// stepped; where there is no optimizer, after a backward, or a forward of what only runs. Without a
+// loader it begins where the gradients of an optimizer that has stepped are thrown away, or with
+// one that steps again; from then on with the end of the last one that steps in a round. What is
+// wrong here moves a window by a step; the report counts anew. Only the thread that stepped first
+// counts; all of it runs with the GIL held.
 #include "schedule/py_schedule.h"
 
 #include <pthread.h>
@@ -61,6 +61,8 @@ static struct {
     const PyObject *known[MAX_OPTIMIZERS]; // who has ever stepped
     int round_count, known_count;
     int usual_count; // who steps in a round where no loader is asked; 0: not known
+    enum { ROUNDS_UNKNOWN, ROUNDS_FORWARD, ROUNDS_BACKWARD, ROUNDS_OPTIMIZER } rounds;
+    const PyObject *model; // whose forwards are the rounds
 } schedule = {.edge = INT64_MAX};
 
 static uint64_t now_ns(void)
@@ -335,15 +337,64 @@ void py_schedule_clearing(const PyObject *optimizer)
         next_step();
 }
 
+static void choose_thread(void)
+{
+    if (schedule.has_thread)
+        return;
+    schedule.thread = pthread_self();
+    schedule.has_thread = true;
+    py_epochs_choose_thread();
+}
+
+// What ran before anything learned (a look at the features of a part) made no steps: the
+// schedule begins anew.
+static void forget_forwards(void)
+{
+    if (schedule.rounds != ROUNDS_FORWARD)
+        return;
+    schedule.step = 0;
+    schedule.has_stepped = false;
+    if (schedule.has_plan)
+        turn();
+}
+
+static void find_rounds(const PyObject *module)
+{
+    const bool is_new = module ? schedule.rounds == ROUNDS_UNKNOWN && !schedule.has_traces
+                               : schedule.rounds != ROUNDS_BACKWARD;
+    if (!is_new)
+        return;
+    if (!module)
+        forget_forwards();
+    schedule.rounds = optimizers_made() ? ROUNDS_OPTIMIZER
+                      : module          ? ROUNDS_FORWARD
+                                        : ROUNDS_BACKWARD;
+    schedule.model = module;
+}
+
+void py_schedule_working(const PyObject *module)
+{
+    if (schedule.rounds == ROUNDS_OPTIMIZER || schedule.is_told || !may_be_mine())
+        return;
+    find_rounds(module);
+    const bool is_round =
+        (schedule.rounds == ROUNDS_FORWARD || schedule.rounds == ROUNDS_BACKWARD) &&
+        module == schedule.model;
+    if (schedule.has_stepped && (is_round || schedule.rounds == ROUNDS_BACKWARD))
+        next_step();
+    if (!is_round)
+        return;
+    choose_thread();
+    schedule.has_stepped = true;
+}
+
 void py_schedule_stepped(const PyObject *optimizer)
 {
-    if (!schedule.has_thread) {
-        schedule.thread = pthread_self();
-        schedule.has_thread = true;
-        py_epochs_choose_thread();
-    }
+    choose_thread();
     if (!is_mine())
         return;
+    forget_forwards();
+    schedule.rounds = ROUNDS_OPTIMIZER;
     next_epoch_if(py_epochs_stepped());
     // epochs can be counted, so the schedule will move on, however long this one is
     if (py_epochs_are_counted() && schedule.plan.unit == GAIT_UNIT_EPOCH)
@@ -362,6 +413,9 @@ void py_schedule_stepped(const PyObject *optimizer)
 
 void py_schedule_told(void)
 {
+    // nobody else may say that it begins: there is neither a module nor an optimizer
+    if (__builtin_expect(!schedule.has_begun, 0) && GAIT_ON)
+        py_schedule_begin();
     if (!schedule.is_told) {
         schedule.is_told = true;
         return;

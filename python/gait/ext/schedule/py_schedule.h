@@ -25,6 +25,10 @@ void py_schedule_asked(const PyObject *iterator, bool has_got);
 void py_schedule_stepping(const PyObject *optimizer);
 void py_schedule_stepped(const PyObject *optimizer);
 
+// The forward of a root module begins, or, NULL, a backward: the rounds where no optimizer
+// was made.
+void py_schedule_working(const PyObject *module);
+
 // Gradients of an optimizer are about to be thrown away.
 void py_schedule_clearing(const PyObject *optimizer);
 

@@ -5,6 +5,7 @@
 // first, so what comes after it is waiting: communication.
 #include "torch/py_backward.h"
 
+#include "schedule/py_schedule.h"
 #include "torch/py_hook.h"
 #include "torch/py_phase.h"
 
@@ -93,6 +94,8 @@ PyObject *py_backward_call(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     PyObject *handles[MAX_OUTPUTS];
     int count = 0;
+    if (!py_phase_is_hidden(PHASE_BACKWARD))
+        py_schedule_working(NULL);
     if (!py_phase_begin(PHASE_BACKWARD))
         return py_hook_pass(self, args, nargsf, kwnames);
     if (queue_callback && PyVectorcall_NARGS(nargsf)) {

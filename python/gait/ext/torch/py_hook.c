@@ -121,6 +121,7 @@ static const struct kind kinds[] = {
     {"step", PHASE_OPTIMIZER, py_optimizer_call_step},
     {"scaler_step", PHASE_OPTIMIZER, py_optimizer_call_scaler},
     {"zero_grad", PHASE_OPTIMIZER, py_optimizer_call_other},
+    {"replay", PHASE_OPTIMIZER, py_optimizer_call_replay},
     {"optimizer", PHASE_OPTIMIZER, call_plain},
     {"communication", PHASE_COMMUNICATION, call_plain},
     {"copy", PHASE_COPY, py_copy_call},
@@ -145,7 +146,9 @@ static const struct kind *find_kind(PyObject *name)
 // A function, and another where the kind wants one.
 static bool are_arguments(const struct kind *kind, PyObject *const *args, Py_ssize_t count)
 {
-    if (!kind || count != 2 + (kind->phase == PHASE_COUNT))
+    if (!kind)
+        return false;
+    if (count != 2 + (kind->phase == PHASE_COUNT || kind->call == py_optimizer_call_replay))
         return false;
     return PyCallable_Check(args[1]) && (count == 2 || PyCallable_Check(args[2]));
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "schedule/py_schedule.h"
 #include "torch/py_hook.h"
 #include "torch/py_phase.h"
 
@@ -68,6 +69,8 @@ static void record_module(PyObject *given)
 __attribute__((noinline)) static PyObject *call_root(PyObject *self, PyObject *const *args,
                                                      size_t nargsf, PyObject *kwnames)
 {
+    if (PyVectorcall_NARGS(nargsf))
+        py_schedule_working(args[0]); // a window opens and closes between two steps
     if (!PyVectorcall_NARGS(nargsf) || !py_phase_begin(PHASE_FORWARD))
         return py_hook_pass(self, args, nargsf, kwnames);
     record_module(args[0]);
@@ -99,8 +102,12 @@ PyObject *py_module_call_train(PyObject *self, PyObject *const *args, size_t nar
                                PyObject *kwnames)
 {
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (!count || py_phase_self.walk)
+    if (!count || py_phase_self.walk) {
+        // train() of the whole takes back what eval() of a part has told
+        if (count && py_phases_evaluated && mode_of(args, count, kwnames))
+            py_phase_evaluation(args[0], false);
         return py_hook_pass(self, args, nargsf, kwnames);
+    }
     bool mode = mode_of(args, count, kwnames);
     py_phase_self.walk = 1;
     PyObject *module = unwrap(args[0]);

@@ -92,10 +92,30 @@ static PyObject *call_step(PyObject *self, PyObject *const *args, size_t nargsf,
     return result;
 }
 
+// Of a CUDA graph: what is called meanwhile only happens when the graph is replayed.
+static struct {
+    bool is_on, has_steps;
+} capture;
+
+static bool is_captured(void)
+{
+    capture.has_steps |= capture.is_on;
+    return capture.is_on;
+}
+
+PyObject *py_optimizer_capture(PyObject *module, PyObject *begins)
+{
+    (void)module;
+    const bool had_steps = capture.is_on && capture.has_steps;
+    capture.is_on = begins == Py_True;
+    capture.has_steps = false;
+    return PyBool_FromLong(had_steps);
+}
+
 PyObject *py_optimizer_call_step(PyObject *self, PyObject *const *args, size_t nargsf,
                                  PyObject *kwnames)
 {
-    if (!PyVectorcall_NARGS(nargsf) || !py_phase_begin(PHASE_OPTIMIZER)) {
+    if (!PyVectorcall_NARGS(nargsf) || is_captured() || !py_phase_begin(PHASE_OPTIMIZER)) {
         py_phase_self.steps++;
         return py_hook_pass(self, args, nargsf, kwnames);
     }
@@ -113,14 +133,14 @@ PyObject *py_optimizer_call_step(PyObject *self, PyObject *const *args, size_t n
     return result;
 }
 
-PyObject *py_optimizer_call_scaler(PyObject *self, PyObject *const *args, size_t nargsf,
-                                   PyObject *kwnames)
+// A step whatever comes of it; NULL: it is none.
+static PyObject *call_as_step_of(PyObject *optimizer, PyObject *self, PyObject *const *args,
+                                 size_t nargsf, PyObject *kwnames)
 {
-    if (PyVectorcall_NARGS(nargsf) < 2 || !py_phase_begin(PHASE_OPTIMIZER)) {
-        py_phase_self.steps++;
+    if (!optimizer || !py_phase_begin(PHASE_OPTIMIZER)) {
+        py_phase_self.steps += optimizer != NULL;
         return py_hook_pass(self, args, nargsf, kwnames);
     }
-    PyObject *optimizer = args[1];
     py_schedule_stepping(optimizer);
     py_phase_arg_object(KEY_OPTIMIZER, optimizer);
     py_phase_arg(KEY_STEPS, 1);
@@ -128,6 +148,25 @@ PyObject *py_optimizer_call_scaler(PyObject *self, PyObject *const *args, size_t
     py_phase_end();
     py_schedule_stepped(optimizer);
     return result;
+}
+
+PyObject *py_optimizer_call_scaler(PyObject *self, PyObject *const *args, size_t nargsf,
+                                   PyObject *kwnames)
+{
+    const bool is_step = PyVectorcall_NARGS(nargsf) >= 2 && !is_captured();
+    return call_as_step_of(is_step ? args[1] : NULL, self, args, nargsf, kwnames);
+}
+
+PyObject *py_optimizer_call_replay(PyObject *self, PyObject *const *args, size_t nargsf,
+                                   PyObject *kwnames)
+{
+    PyObject *graph = PyVectorcall_NARGS(nargsf) ? args[0] : NULL;
+    PyObject *has_steps = graph ? PyObject_CallOneArg(((struct hook *)self)->other, graph) : NULL;
+    const bool is_step = has_steps == Py_True;
+    if (graph && !has_steps)
+        PyErr_Clear();
+    Py_XDECREF(has_steps);
+    return call_as_step_of(is_step ? graph : NULL, self, args, nargsf, kwnames);
 }
 
 PyObject *py_optimizer_call_other(PyObject *self, PyObject *const *args, size_t nargsf,

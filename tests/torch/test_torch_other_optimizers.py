@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizers that are none of torch.optim's: fastai's and Keras's, as installed or stood in for."""
+
+import importlib.util
+
+import pytest
+from torch_trainings import Job
+
+pytestmark = pytest.mark.xdist_group("frameworks")
+
+
+def a_job(package, script, *args):
+    is_missing = importlib.util.find_spec(package) is None
+    skip = pytest.mark.skipif(is_missing, reason=f"no {package} in this Python")
+    return pytest.param(Job(script, args), marks=skip)
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        a_job("fastai", "fastai_fit", "1"),
+        a_job("fastai", "fastai_fit", "2"),
+        a_job("keras", "keras_fit"),
+    ],
+    ids=str,
+    indirect=True,
+)
+def test_steps_and_epochs_of_a_framework_are_counted_exactly(training):
+    assert training.code == 0, training.stderr
+    assert training.report["steps"] == training.truth["steps"]
+    assert [epoch["steps"] for epoch in training.report["epochs"]] == training.truth["epochs"]
+    assert "no_optimizer" not in [one["id"] for one in training.report["findings"]]
+    assert training.phases["optimizer"] > 0
+
+
+# what gait looks for by name, with nothing else of the library
+STAND_INS = {
+    "fastai.optimizer": ("Optimizer", "step"),
+    "keras.src.backend.torch.optimizers.torch_optimizer": ("TorchOptimizer", "apply"),
+}
+LIBRARY = """
+import torch
+
+class {cls}:
+    def __init__(self, parameters):
+        self.parameters = list(parameters)
+
+    @torch.no_grad()
+    def {step}(self, *_):
+        for p in self.parameters:
+            p.sub_(0.01 * p.grad)
+
+    def zero_grad(self):
+        for p in self.parameters:
+            p.grad = None
+"""
+TRAINS = """
+import os, sys
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import torch
+from {module} import {cls}
+
+class Other({cls}):
+    pass
+
+model = torch.nn.Linear(4, 1)
+optimizer = Other(model.parameters())
+for i in range(24):
+    model(torch.ones(2, 4)).sum().backward()
+    if i % 2:
+        optimizer.{step}()
+        optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize("module", STAND_INS)
+def test_an_optimizer_of_another_library_ends_the_steps(run_text, tmp_path, module):
+    cls, step = STAND_INS[module]
+    place = tmp_path.joinpath(*module.split(".")).with_suffix(".py")
+    place.parent.mkdir(parents=True)
+    for folder in (folder for folder in place.parents if tmp_path in folder.parents):
+        folder.joinpath("__init__.py").touch()  # or the installed one would be found
+    place.write_text(LIBRARY.format(cls=cls, step=step))
+    training = run_text(TRAINS.format(module=module, cls=cls, step=step), warm=True)
+    assert training.code == 0, training.stderr
+    assert training.report["steps"] == 12
+    assert "no_optimizer" not in [one["id"] for one in training.report["findings"]]
+
+
+PART = """
+import torch
+body = torch.nn.Linear(4, 2)
+model = torch.nn.Sequential(body, torch.nn.Linear(2, 1))
+body.eval()
+body(torch.ones(1, 4))
+for _ in range(3):
+    model.train()
+    for _ in range(4):
+        model(torch.ones(2, 4)).sum().backward()
+    model.eval()
+    model(torch.ones(2, 4))
+"""
+
+
+def test_train_of_the_whole_ends_what_eval_of_a_part_began(run_text):
+    training = run_text(PART, warm=True)
+    rows = [row for row in training.rows if row["category"] == "phase"]
+    spans = [row for row in rows if row["name"] == "evaluation"]
+    first = min(int(row["start_ns"]) for row in rows if row["name"] == "backward")
+    part = min(spans, key=lambda row: int(row["start_ns"]))
+    assert int(part["start_ns"]) + int(part["duration_ns"]) < first
+    assert training.report["steps"] == 12
+
+
+# a class in the place of torch's, which wants a device
+GRAPHS = """
+import torch
+from gait.torch import training
+
+class CUDAGraph:
+    def capture_begin(self, pool=None): pass
+    def capture_end(self): pass
+    def replay(self): pass
+
+torch.cuda.CUDAGraph = CUDAGraph
+training.install_graphs()
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+def step():
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+
+for _ in range({warm_up}):
+    step()
+inference, graph = CUDAGraph(), CUDAGraph()
+inference.capture_begin()
+model(torch.ones(2, 4))
+inference.capture_end()
+graph.capture_begin(pool=None)
+step()
+graph.capture_end()
+for _ in range(20):
+    inference.replay()
+    graph.replay()
+    torch.ones(3).tanh()
+"""
+
+
+@pytest.mark.parametrize("warm_up", [0, 3])
+def test_a_replay_of_a_captured_step_is_one(run_text, warm_up):
+    env = (("GAIT_TORCH_WINDOWS", "8/3"),)
+    training = run_text(GRAPHS.replace("{warm_up}", str(warm_up)), env=env)
+    assert training.code == 0, training.stderr
+    assert training.report["steps"] == 20 + warm_up
+    assert sum(row["name"] == "aten::tanh" for row in training.rows) == 3
