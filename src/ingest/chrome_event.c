@@ -554,7 +554,8 @@ static int put_span(struct chrome_reader *reader, const struct chrome_begin *ope
         begin.fields[FIELD_NAME] = end->fields[FIELD_NAME];
         begin.has |= 1u << FIELD_NAME;
     }
-    if (end && has(end, FIELD_ARGS) && is_empty_object(&begin.fields[FIELD_ARGS]))
+    if (end && has(end, FIELD_ARGS) && has(&begin, FIELD_ARGS) &&
+        is_empty_object(&begin.fields[FIELD_ARGS]))
         begin.has &= ~(1u << FIELD_ARGS);
     int status = make_event(reader, &begin, &kind, &made);
     if (!status)
