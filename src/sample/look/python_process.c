@@ -374,6 +374,15 @@ static void choose_counted(struct python_process *process, uint64_t now_ns)
     call_pairs_round(&process->census);
 }
 
+// We were held up in the middle of a round, long enough for the program to end and another
+// one to have its number (Debian's Python keeps its first thread at one address).
+static bool is_of_another(const struct python_process *process, uint64_t now_ns)
+{
+    const uint64_t read_ns = process->gather.read_ns;
+    return read_ns > now_ns && read_ns - now_ns > LIST_AFTER_NS &&
+           !thread_list_is_of_program(&process->target);
+}
+
 int python_process_round(struct python_process *process, uint64_t now_ns)
 {
     int learned = 0, slow = 0;
@@ -391,6 +400,8 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
             continue;
         if (status == SNAPSHOT_READ_AGAIN)
             break;
+        if (is_of_another(process, now_ns))
+            return fail(GAIT_ERR_MISSING, "process %lld ended", (long long)process->target.pid);
         process->is_locked = process->gather.is_locked;
         const bool is_same = process->gather.holder == process->gil_holder &&
                              process->gather.switches == process->gil_switches;

@@ -235,7 +235,7 @@ static void meet_threads(struct python_process *process)
 
 // A program that is loaded at one address (Debian's Python is) always looks the same
 // from outside: under a number that was used again, and after an exec(), too.
-static bool is_same_program(const struct target *target)
+bool thread_list_is_of_program(const struct target *target)
 {
     const struct os_program *then = &target->program;
     struct os_program now;
@@ -250,7 +250,7 @@ int thread_list_read(struct python_process *process)
     struct target *target = &process->target;
     uint8_t word[8];
     process->counts.lists++;
-    if (!is_same_program(target))
+    if (!thread_list_is_of_program(target))
         return fail(GAIT_ERR_MISSING, "process %lld ended, or started another program (exec)",
                     (long long)target->pid);
     int status = attach_refresh(target);
@@ -324,7 +324,7 @@ bool thread_list_is_same(struct python_process *process)
     struct iovec pieces[LIST_WORDS + LIST_AT_ONCE];
     uint8_t read[LIST_WORDS * 8 + LIST_AT_ONCE * STATE_BYTES];
     if (count == 0 || count > LIST_AT_ONCE || target->has_many || bytes > STATE_BYTES ||
-        !is_same_program(target))
+        !thread_list_is_of_program(target))
         return false;
     pieces[0] = piece_at(target->runtime + (uint64_t)layout->runtime_interpreters, 8);
     pieces[1] = piece_at(target->interpreter + (uint64_t)layout->interpreter_next, 8);

@@ -17,6 +17,9 @@ GAIT_CHECK int thread_list_read(struct python_process *process);
 // Asked by one call, which is nearly always the answer: nothing came or went.
 bool thread_list_is_same(struct python_process *process);
 
+// Whether the process is the one that was asked for, and runs what it ran then.
+bool thread_list_is_of_program(const struct target *target);
+
 // The thread whose state lies at that address, or NULL.
 struct python_thread *thread_list_at(const struct python_process *process, uint64_t address);
 
