@@ -39,7 +39,7 @@ static void look(struct reading *reading)
     reading->scan =
         (struct json_scan){rest.bytes, rest.bytes + rest.count, reading->intake->repairs};
     reading->reader.notes = reading->intake->notes;
-    reading->reader.noted_from = reading->intake->bytes.bytes + reading->intake->noted_from;
+    reading->reader.noted_from = rest.bytes - reading->intake->at + reading->intake->noted_from;
 }
 
 // What is before the scan is done with.
