@@ -17,9 +17,9 @@ PARTS = {
     "ranks": ("two processes", recordings.ranks),
     "held": ("a profiler of the program's own beside", recordings.held),
     "hidden": ("no device is visible", machine.hidden),
-    "cost": ("cost of a step, in pairs", machine.cost),
     "nsight": ("ranges of Nsight Systems", machine.nsight),
     "mig": ("MIG", machine.mig),
     "mps": ("MPS", machine.mps),
     "permission": ("a user who may not use the devices", machine.permission),
+    "cost": ("cost of a step, in pairs", machine.cost),
 }

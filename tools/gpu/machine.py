@@ -27,7 +27,7 @@ def cost(session):
     bare, outside, inside, walls = [], [], [], []
     share = session.seconds / 4
     since = time.monotonic()
-    while len(bare) < 5 and (len(bare) < 2 or time.monotonic() - since < share):
+    while len(bare) < 2 or (time.monotonic() - since) * (1 + 1 / len(bare)) < share:
         plain = session.alone("plain", STEPS, out=f"bare-{len(bare)}")
         ours = session.recorded("plain", STEPS, out=f"gait-{len(bare)}")
         bare.append(mean_ms(plain, lambda number: True))
@@ -143,7 +143,9 @@ def memory(session):
     told = session.alone("snapshot")
     answer = session.ask("memory", session.folder / "out/snapshot.pickle")
     peak = max(device["peak_bytes"] for device in answer["devices"])
-    session.same("peak of memory", peak, told["peak_bytes"])
+    # what was asked for, and what blocks of the allocator took for it
+    least, most = told["peak_bytes"]
+    session.same("peak of memory", min(max(peak, least), most), peak)
     owners = sum(owner["peak_bytes"] for owner in answer["owners"])
     session.same("owners at the peak", owners, peak)
     return f"ok, a peak of {peak / 1e6:,.1f} MB, as the allocator counts"

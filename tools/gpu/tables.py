@@ -7,6 +7,7 @@ from .session import median
 
 SESSIONS = ("plain", "all", "stack")
 SORTS = ("self_cpu_time_total", "cpu_time_total", "count", "self_cuda_time_total")
+NO_KERNELS = ("ProfilerStep", "Optimizer.", "##", "Memset", "Memcpy")
 DEVICE_TIME = 0.05  # of other steps, with all that two profilers do between kernels
 
 
@@ -30,7 +31,9 @@ def device_rows(rows):
     kept = {}
     for key, (count, us) in rows.items():
         name = key.partition(" ")[2]
-        if us and not name.startswith(("ProfilerStep", "Optimizer.", "##", "Memset", "Memcpy")):
+        is_op = "::" in name or name.endswith(("Backward0", "Backward1", "Backward"))
+        is_kernel = key.startswith("CUDA ") and not name.startswith(NO_KERNELS)
+        if us and (is_op or is_kernel):
             kept[key] = (count, us)
     return kept
 
