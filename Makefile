@@ -10,7 +10,7 @@ export PYTHON BUILD PYTHONS DRY
 BIN := $(CURDIR)/.venv/bin
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: all setup build test test-fast lint check check-mutation fmt tidy cppcheck compilers asan \
+.PHONY: all setup build test test-fast lint check check-gpu check-mutation fmt tidy cppcheck compilers asan \
 	ubsan tsan fuzz work torture faults bench bench-peers golden docs demo demo-c setup-torch check-torch \
 	install uninstall deb sdist wheels check-wheels check-docker check-bare release clean help
 
@@ -42,6 +42,10 @@ check-mutation: build
 check-torch: build
 	@tools/setup test
 	@tools/try-torch "$(BUILD)" "$(TORCH)"
+
+# Of a machine with a device: what gait says beside what torch, the driver and brute force say.
+check-gpu: build setup-torch
+	@"$(BIN)/python" tools/check-gpu $(PARTS)
 
 lint: build
 	@tools/setup test
@@ -135,6 +139,7 @@ help:
 	@echo 'make test         lint, then unit, command-line, Python, accuracy and torch tests'
 	@echo 'make test-fast    lint, the unit tests, and what else takes less than a minute in all'
 	@echo 'make check        clang-tidy, cppcheck, other compilers, sanitizers, fuzzing'
+	@echo 'make check-gpu    on a machine with a GPU: minutes; PARTS="windows energy" for some'
 	@echo 'make check-mutation   put faults into analyses and renderers: do the tests find them?'
 	@echo 'make install      PREFIX=/usr/local DESTDIR=; uninstall takes the same files away'
 	@echo 'make deb          Debian packages, which lintian judges, in build/deb'

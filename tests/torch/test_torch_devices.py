@@ -16,6 +16,7 @@ WINDOWS = (("GAIT_TORCH_WINDOWS", "5/3/20"),)  # steps 5 to 7, 25 to 27, 45 to 4
 RECORDED = Job("accelerator", ("two",), WINDOWS)
 OWN = Job("accelerator", ("own-profiler",), WINDOWS, warm=True)
 MANUAL = Job("accelerator", ("manual",), WINDOWS, warm=True)
+BARE = Job("accelerator", ("manual", "bare"), WINDOWS, warm=True)
 FAILS = Job("accelerator", ("fails",), WINDOWS, warm=True)
 LOSES = Job("accelerator", ("loses",), WINDOWS, warm=True)
 THREAD = Job("accelerator", ("thread",), (("GAIT_TORCH_WINDOWS", "5/100/1000"),), warm=True)
@@ -175,7 +176,7 @@ def test_the_training_is_what_it_is_without(training, run):
     assert training.code == 0 and run(ALONE).truth["calls"] == []
 
 
-@of(MANUAL)
+@pytest.mark.parametrize("training", [MANUAL, BARE], ids=str, indirect=True)
 def test_a_training_without_a_loader_has_its_pauses_between_steps_too(training):
     (rank,) = asked(training, "breakdown", "--steps")["ranks"]
     assert len(rank["steps"]) == 9

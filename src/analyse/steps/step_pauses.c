@@ -7,13 +7,15 @@
 #include "analyse/steps/torch_steps.h"
 #include "analyse/time/lower_bound.h"
 
-// What a step is for, or a request for its batch, begins then.
+// What a step is for, or a request for its batch, begins then. Zeroing gradients is neither: where
+// a loop has no loader it is the first that gait sees of a step, and windows open within it.
 static bool has_work(const struct hook_facts *facts, int64_t since_ns, int64_t until_ns)
 {
     if (!facts->count || since_ns >= until_ns)
         return false;
     size_t at = lower_bound(&facts->rows->start_ns, facts->count, sizeof *facts->rows, since_ns);
-    while (at < facts->count && facts->rows[at].kind == TORCH_FACT_PHASE)
+    while (at < facts->count &&
+           (facts->rows[at].kind == TORCH_FACT_PHASE || facts->rows[at].kind == TORCH_FACT_ZERO))
         at++;
     return at < facts->count && facts->rows[at].start_ns < until_ns;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training whose work is on an accelerator, of the kind of stand_in.py, that tells what it
 launched. Words: `manual` has no loader, `own-profiler` uses torch's besides, `fails` cannot
-record devices, `two` has two of them, `ahead` launches more than they can do meanwhile."""
+record devices, `two` has two of them, `ahead` launches more than they can do meanwhile, `bare`
+never had a loader."""
 
 import sys
 import threading
@@ -69,7 +70,10 @@ torch.manual_seed(3)
 net = Net()
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 data = torch.utils.data.TensorDataset(torch.randn(480, 8), torch.randn(480, 1))
-batches = torch.utils.data.DataLoader(data, batch_size=8)
+if "bare" in sys.argv:
+    batches = [data[at : at + 8] for at in range(0, 480, 8)]
+else:
+    batches = torch.utils.data.DataLoader(data, batch_size=8)
 losses, theirs = [], 0
 
 
