@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "analyse/device/step_shares.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analyse/compat/tb_devices.h"
-#include "analyse/device/device_rows.h"
 #include "analyse/time/sweep_states.h"
 #include "base/fail.h"
 #include "vocabulary/roles.h"
 
 _Static_assert((int)STEP_SHARE_OTHER <= (int)SWEEP_LANES, "each share but the last one is a lane");
 
-static enum step_share share_of(const struct foreign_row *row)
+static enum step_share share_of(const struct foreign_kind *kind)
 {
-    switch (device_lane_of(row->category, row->name)) {
-    case LANE_COMPUTE:
+    switch (kind->role) {
+    case ROLE_KERNEL:
         return STEP_SHARE_KERNEL;
-    case LANE_COMM:
+    case ROLE_COLLECTIVE:
         return STEP_SHARE_COLLECTIVE;
-    case LANE_COPY:
-        return strcasestr(row->category, "memset") ? STEP_SHARE_SET : STEP_SHARE_COPY;
+    case ROLE_COPY:
+        return STEP_SHARE_COPY;
+    case ROLE_SET:
+        return STEP_SHARE_SET;
     default:
-        break;
+        return kind->is_loader              ? STEP_SHARE_LOADER
+               : kind->role == ROLE_RUNTIME ? STEP_SHARE_RUNTIME
+               : kind->role == ROLE_OP      ? STEP_SHARE_OP
+                                            : STEP_SHARE_OTHER;
     }
-    if (tb_is_loader(row->name))
-        return STEP_SHARE_LOADER;
-    const enum role role = role_of(row->category, row->name);
-    return role == ROLE_RUNTIME ? STEP_SHARE_RUNTIME
-           : role == ROLE_OP    ? STEP_SHARE_OP
-                                : STEP_SHARE_OTHER;
 }
 
 struct making {
@@ -42,7 +38,7 @@ static int fill_lanes(struct making *making, const struct foreign_rows *rows)
 {
     int status = GAIT_OK;
     for (size_t i = 0; i < rows->count && !status; i++) {
-        const enum step_share share = share_of(&rows->rows[i]);
+        const enum step_share share = share_of(&rows->rows[i].kind);
         if (share != STEP_SHARE_OTHER)
             status =
                 intervals_add(&making->lanes[share], rows->rows[i].start_ns, rows->rows[i].end_ns);
@@ -58,7 +54,7 @@ static int take_steps(struct step_shares *shares, const struct foreign_rows *row
 {
     size_t count = 0;
     for (size_t i = 0; i < rows->count; i++)
-        count += role_of(rows->rows[i].category, rows->rows[i].name) == ROLE_STEP;
+        count += rows->rows[i].kind.role == ROLE_STEP;
     shares->rows = calloc(count + recorded->count + 1, sizeof *shares->rows);
     if (!shares->rows)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu steps", count);
@@ -73,7 +69,7 @@ static int take_steps(struct step_shares *shares, const struct foreign_rows *row
     const char *last_name = "";
     for (size_t i = 0; i < rows->count && shares->count < count; i++) {
         const struct foreign_row *row = &rows->rows[i];
-        if (role_of(row->category, row->name) != ROLE_STEP ||
+        if (row->kind.role != ROLE_STEP ||
             (shares->count && shares->rows[shares->count - 1].start_ns == row->start_ns &&
              strcmp(last_name, row->name) == 0))
             continue;
@@ -141,7 +137,7 @@ int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows
                      const struct recorded_steps *recorded)
 {
     struct making making = {.lanes = {{.count = 0}}};
-    *shares = (struct step_shares){.count = 0};
+    *shares = (struct step_shares){.rank = rows->shard.rank < 0 ? 0 : rows->shard.rank};
     int status = take_steps(shares, rows, recorded);
     if (!status)
         status = fill_lanes(&making, rows);

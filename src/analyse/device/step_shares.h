@@ -34,6 +34,7 @@ struct step_shares_device {
 };
 
 struct step_shares {
+    int64_t rank;
     struct step_shares_row *rows; // in order of start
     size_t count;
     struct step_shares_device *devices;
