@@ -80,22 +80,6 @@ static void put_devices(struct sheet *sheet, const struct step_shares *shares)
     }
 }
 
-// One rank after the other: the rows of one are gone before the next is read.
-static int share_ranks(struct step_shares *ranks, uint32_t count, const struct asked *asked,
-                       const struct recorded_steps *recorded)
-{
-    int status = GAIT_OK;
-    for (uint32_t i = 0; i < count && !status; i++) {
-        struct foreign_rows rows;
-        status = foreign_rows_read(&rows, asked->trace, i, ROLES_OF_KERNELS);
-        if (status)
-            break;
-        status = step_shares_make(&ranks[i], &rows, recorded);
-        foreign_rows_finish(&rows);
-    }
-    return status;
-}
-
 static void put_ranks(struct sheet *sheet, const struct step_shares *ranks, uint32_t count)
 {
     size_t steps = 0;
@@ -123,8 +107,8 @@ static int put(struct sheet *sheet, const struct asked *asked)
     int status = recorded_steps_find(&recorded, asked->trace);
     if (!status && !ranks)
         status = fail(GAIT_ERR_MEMORY, "no memory for %u ranks", count);
-    if (!status)
-        status = share_ranks(ranks, count, asked, &recorded);
+    for (uint32_t i = 0; i < count && !status; i++)
+        status = step_shares_make(&ranks[i], asked->trace, i, &recorded);
     sheet_title(sheet, asked->path,
                 recorded.count ? "Steps with devices on record, shared out by priority"
                                : "Steps as a profiler numbered them, shared out by priority");

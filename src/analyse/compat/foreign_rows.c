@@ -19,7 +19,7 @@ struct reading {
     struct foreign_rows *rows;
     const struct gait_trace *trace;
     struct foreign_kind *kinds; // of sites that were met
-    uint32_t roles;             // whose arguments are wanted
+    const struct foreign_wish *wish;
 };
 
 // --- arguments -------------------------------------------------------------------------
@@ -131,12 +131,12 @@ static int add_span(const struct reading *reading, const struct gait_batch *batc
                               .name = site->name,
                               .track = batch->track,
                               .kind = *kind_of(reading, batch->site[at], site)};
-    int status = GAIT_OK;
     if (batch->duration_ns[at] < 0 ||
         __builtin_add_overflow(row.start_ns, batch->duration_ns[at], &row.end_ns))
         return GAIT_OK;
-    if (reading->roles & ROLE_BIT(row.kind.role))
-        status = take_args(&row, batch, at);
+    if (!(reading->wish->roles & ROLE_BIT(row.kind.role)))
+        return reading->wish->beside(reading->wish->context, &row);
+    int status = take_args(&row, batch, at);
     if (!status && row.correlation >= 0 && row.kind.is_graph_launch)
         status = add_arrow(reading->rows, (uint64_t)row.correlation); // to all of its kernels
     return status ? status : add_row(reading->rows, &row);
@@ -178,7 +178,7 @@ static int read_tracks(struct gait_trace *trace, uint32_t shard, const struct re
 {
     struct gait_query query = {
         .size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN, .tracks = tracks};
-    if (reading->roles == FOREIGN_ALL)
+    if (reading->wish->roles == FOREIGN_ALL)
         query.kinds |= 1u << GAIT_KIND_FLOW;
     for (uint32_t i = 0; i < gait_trace_track_count(trace); i++) {
         struct gait_track_info info;
@@ -195,14 +195,14 @@ static int read_tracks(struct gait_trace *trace, uint32_t shard, const struct re
 }
 
 int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace, uint32_t shard,
-                      uint32_t roles)
+                      const struct foreign_wish *wish)
 {
     uint32_t *tracks = malloc((gait_trace_track_count(trace) + 1) * sizeof *tracks);
     struct reading reading = {
         .rows = rows,
         .trace = trace,
         .kinds = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *reading.kinds),
-        .roles = roles,
+        .wish = wish,
     };
     *rows = (struct foreign_rows){.number = shard};
     int status = tracks && reading.kinds ? gait_trace_shard(trace, shard, &rows->shard)
@@ -245,13 +245,14 @@ double foreign_us(const struct foreign_rows *rows, int64_t at_ns)
 
 int foreign_run_read(struct foreign_run *run, struct gait_trace *trace)
 {
+    const struct foreign_wish wish = {.roles = FOREIGN_ALL};
     const uint32_t count = gait_trace_shard_count(trace);
     int status = GAIT_OK;
     *run = (struct foreign_run){.ranks = calloc((size_t)count + 1, sizeof *run->ranks)};
     if (!run->ranks)
         return fail(GAIT_ERR_MEMORY, "no memory for %u ranks", count);
     for (uint32_t i = 0; i < count && !status; i++) {
-        status = foreign_rows_read(&run->ranks[run->count], trace, i, FOREIGN_ALL);
+        status = foreign_rows_read(&run->ranks[run->count], trace, i, &wish);
         if (!status && run->ranks[run->count].count)
             run->count++;
         else

@@ -40,11 +40,18 @@ struct foreign_rows {
     size_t arrow_count, arrow_capacity;
 };
 
-// Of one shard. Arguments are looked at for rows of those roles (ROLE_BIT), arrows only where
-// all are wanted: most of the time goes into them.
+// Rows of those roles (ROLE_BIT) are kept, with their arguments; `beside` is shown the others
+// as they come, without. Arrows are kept where all rows are.
+struct foreign_wish {
+    uint32_t roles;
+    int (*beside)(void *context, const struct foreign_row *row); // not called for FOREIGN_ALL
+    void *context;
+};
 #define FOREIGN_ALL UINT32_MAX
+
+// Of one shard.
 GAIT_CHECK int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace,
-                                 uint32_t shard, uint32_t roles);
+                                 uint32_t shard, const struct foreign_wish *wish);
 void foreign_rows_finish(struct foreign_rows *rows); // takes NULL and a zeroed struct
 
 bool foreign_rows_has_arrow(const struct foreign_rows *rows, int64_t correlation);

@@ -34,15 +34,20 @@ struct making {
     struct intervals lanes[STEP_SHARE_OTHER];
 };
 
+static int add_row(void *context, const struct foreign_row *row)
+{
+    struct making *making = context;
+    const enum step_share share = share_of(&row->kind);
+    return share == STEP_SHARE_OTHER
+               ? GAIT_OK
+               : intervals_add(&making->lanes[share], row->start_ns, row->end_ns);
+}
+
 static int fill_lanes(struct making *making, const struct foreign_rows *rows)
 {
     int status = GAIT_OK;
-    for (size_t i = 0; i < rows->count && !status; i++) {
-        const enum step_share share = share_of(&rows->rows[i].kind);
-        if (share != STEP_SHARE_OTHER)
-            status =
-                intervals_add(&making->lanes[share], rows->rows[i].start_ns, rows->rows[i].end_ns);
-    }
+    for (size_t i = 0; i < rows->count && !status; i++)
+        status = add_row(making, &rows->rows[i]);
     for (unsigned share = 0; share < STEP_SHARE_OTHER; share++)
         intervals_join(&making->lanes[share]);
     return status;
@@ -133,18 +138,23 @@ static int measure_devices(struct step_shares *shares, const struct foreign_rows
     return shares->devices ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for the devices");
 }
 
-int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows,
+int step_shares_make(struct step_shares *shares, struct gait_trace *trace, uint32_t shard,
                      const struct recorded_steps *recorded)
 {
     struct making making = {.lanes = {{.count = 0}}};
-    *shares = (struct step_shares){.rank = rows->shard.rank < 0 ? 0 : rows->shard.rank};
-    int status = take_steps(shares, rows, recorded);
+    const struct foreign_wish wish = {ROLES_OF_KERNELS | ROLE_BIT(ROLE_STEP), add_row, &making};
+    struct foreign_rows rows;
+    int status = foreign_rows_read(&rows, trace, shard, &wish);
+    *shares = (struct step_shares){.rank = rows.shard.rank < 0 ? 0 : rows.shard.rank};
     if (!status)
-        status = fill_lanes(&making, rows);
+        status = take_steps(shares, &rows, recorded);
+    if (!status)
+        status = fill_lanes(&making, &rows);
     for (size_t i = 0; i < shares->count && !status; i++)
         share_out(&making, &shares->rows[i]);
     if (!status)
-        status = measure_devices(shares, rows, recorded->count > 0);
+        status = measure_devices(shares, &rows, recorded->count > 0);
+    foreign_rows_finish(&rows);
     for (unsigned share = 0; share < STEP_SHARE_OTHER; share++)
         intervals_finish(&making.lanes[share]);
     if (status)

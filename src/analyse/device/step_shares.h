@@ -41,8 +41,9 @@ struct step_shares {
     size_t device_count;
 };
 
-GAIT_CHECK int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows,
-                                const struct recorded_steps *recorded);
+// Of one shard.
+GAIT_CHECK int step_shares_make(struct step_shares *shares, struct gait_trace *trace,
+                                uint32_t shard, const struct recorded_steps *recorded);
 void step_shares_finish(struct step_shares *shares); // takes a zeroed struct
 
 #endif
