@@ -10,9 +10,7 @@
 #include "load/pass/pass.h"
 #include "load/site_role.h"
 
-#define COUNTED                                                                                    \
-    (ROLE_BIT(ROLE_OP) | ROLE_BIT(ROLE_KERNEL) | ROLE_BIT(ROLE_COLLECTIVE) | ROLE_BIT(ROLE_COPY) | \
-     ROLE_BIT(ROLE_SET))
+#define COUNTED (ROLE_BIT(ROLE_OP) | ROLES_OF_DEVICES)
 
 struct site_sum {
     uint64_t calls, total_ns;
