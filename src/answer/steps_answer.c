@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait steps`: where each step of a profiler went, by priority, and how full the devices were.
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "analyse/device/step_shares.h"
 #include "answer/answers.h"
+#include "base/fail.h"
 #include "base/units.h"
 
 static const struct column step_columns[] = {
@@ -41,14 +42,14 @@ static struct value share_or_none(double share)
                     value_share((uint64_t)(fmax(is_known ? share : 0, 0) * 1e9), 1000000000));
 }
 
-static void put_steps(struct sheet *sheet, int64_t rank, const struct step_shares *shares)
+static void put_steps(struct sheet *sheet, const struct step_shares *shares)
 {
     for (size_t i = 0; i < shares->count; i++) {
         const struct step_shares_row *row = &shares->rows[i];
         const uint64_t *ns = row->ns;
         const struct value cells[] = {
             value_text(row->name),
-            value_int(rank),
+            value_int(shares->rank),
             value_uint((uint64_t)row->end_ns - (uint64_t)row->start_ns),
             value_uint(ns[STEP_SHARE_KERNEL]),
             value_uint(ns[STEP_SHARE_COPY]),
@@ -64,12 +65,12 @@ static void put_steps(struct sheet *sheet, int64_t rank, const struct step_share
     }
 }
 
-static void put_devices(struct sheet *sheet, int64_t rank, const struct step_shares *shares)
+static void put_devices(struct sheet *sheet, const struct step_shares *shares)
 {
     for (size_t i = 0; i < shares->device_count; i++) {
         const struct step_shares_device *device = &shares->devices[i];
         const struct value cells[] = {
-            value_int(rank),
+            value_int(shares->rank),
             value_int(device->device),
             share_or_none(device->utilisation),
             share_or_none(device->sm_efficiency),
@@ -79,51 +80,44 @@ static void put_devices(struct sheet *sheet, int64_t rank, const struct step_sha
     }
 }
 
-typedef void put_shares(struct sheet *sheet, int64_t rank, const struct step_shares *shares);
-
-// One rank after the other: the rows of one are gone before the next is read.
-static int put_ranks(struct sheet *sheet, const struct asked *asked, put_shares *put_one,
-                     const struct recorded_steps *recorded, size_t *ret_steps)
-{
-    int status = GAIT_OK;
-    *ret_steps = 0;
-    for (uint32_t i = 0; i < gait_trace_shard_count(asked->trace) && !status; i++) {
-        struct foreign_rows rows;
-        struct step_shares shares;
-        status = foreign_rows_read(&rows, asked->trace, i);
-        if (status)
-            break;
-        status = step_shares_make(&shares, &rows, recorded);
-        if (!status)
-            put_one(sheet, rows.shard.rank < 0 ? 0 : rows.shard.rank, &shares);
-        *ret_steps += status ? 0 : shares.count;
-        step_shares_finish(&shares);
-        foreign_rows_finish(&rows);
-    }
-    return status;
-}
-
-static int put(struct sheet *sheet, const struct asked *asked)
+static void put_ranks(struct sheet *sheet, const struct step_shares *ranks, uint32_t count)
 {
     size_t steps = 0;
-    struct recorded_steps recorded;
-    int status = recorded_steps_find(&recorded, asked->trace);
-    sheet_title(sheet, asked->path,
-                recorded.count ? "Steps with devices on record, shared out by priority"
-                               : "Steps as a profiler numbered them, shared out by priority");
     sheet_table(sheet, &step_table);
-    if (!status)
-        status = put_ranks(sheet, asked, put_steps, &recorded, &steps);
+    for (uint32_t i = 0; i < count; i++) {
+        put_steps(sheet, &ranks[i]);
+        steps += ranks[i].count;
+    }
     sheet_end(sheet);
     sheet_table(sheet, &device_table);
-    if (!status)
-        status = put_ranks(sheet, asked, put_devices, &recorded, &steps);
+    for (uint32_t i = 0; i < count; i++)
+        put_devices(sheet, &ranks[i]);
     sheet_end(sheet);
-    recorded_steps_finish(&recorded);
     if (!steps)
         sheet_say(sheet, SAY_PARAGRAPH,
                   "No step of a profiler (ProfilerStep#N) is on record; gait report has the steps "
                   "that gait recorded.");
+}
+
+static int put(struct sheet *sheet, const struct asked *asked)
+{
+    const uint32_t count = gait_trace_shard_count(asked->trace);
+    struct step_shares *ranks = calloc((size_t)count + 1, sizeof *ranks);
+    struct recorded_steps recorded;
+    int status = recorded_steps_find(&recorded, asked->trace);
+    if (!status && !ranks)
+        status = fail(GAIT_ERR_MEMORY, "no memory for %u ranks", count);
+    for (uint32_t i = 0; i < count && !status; i++)
+        status = step_shares_make(&ranks[i], asked->trace, i, &recorded);
+    sheet_title(sheet, asked->path,
+                recorded.count ? "Steps with devices on record, shared out by priority"
+                               : "Steps as a profiler numbered them, shared out by priority");
+    if (!status)
+        put_ranks(sheet, ranks, count);
+    for (uint32_t i = 0; i < count && ranks; i++)
+        step_shares_finish(&ranks[i]);
+    free(ranks);
+    recorded_steps_finish(&recorded);
     return status;
 }
 

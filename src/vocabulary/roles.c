@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "vocabulary/roles.h"
 
-#include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 struct role_row {
     const char *category, *name;
@@ -24,11 +23,7 @@ static bool starts_with(const char *name, const char *text)
 
 static bool contains(const char *name, const char *text)
 {
-    const size_t count = strlen(text);
-    for (; *name; name++)
-        if (strncasecmp(name, text, count) == 0)
-            return true;
-    return false;
+    return strcasestr(name, text) != NULL;
 }
 
 struct rename_rule {

@@ -46,9 +46,30 @@ static inline bool role_is_range(enum role role)
     return role == ROLE_ANNOTATION || role == ROLE_STEP;
 }
 
+// What a device does at a time; its bit in a state.
+enum device_lane { LANE_COMPUTE, LANE_COMM, LANE_COPY, LANE_COUNT, LANE_NONE = LANE_COUNT };
+
+static inline enum device_lane role_lane(enum role role)
+{
+    switch (role) {
+    case ROLE_KERNEL:
+        return LANE_COMPUTE;
+    case ROLE_COLLECTIVE:
+        return LANE_COMM;
+    case ROLE_COPY:
+    case ROLE_SET:
+        return LANE_COPY;
+    default:
+        return LANE_NONE;
+    }
+}
+
+#define ROLES_OF_KERNELS (ROLE_BIT(ROLE_KERNEL) | ROLE_BIT(ROLE_COLLECTIVE))
+#define ROLES_OF_DEVICES (ROLES_OF_KERNELS | ROLE_BIT(ROLE_COPY) | ROLE_BIT(ROLE_SET))
+
 static inline bool role_is_device_work(enum role role)
 {
-    return role == ROLE_KERNEL || role == ROLE_COLLECTIVE || role == ROLE_COPY || role == ROLE_SET;
+    return ROLES_OF_DEVICES & ROLE_BIT(role);
 }
 
 // The role of a site; a site without a category is ROLE_OTHER. Takes the categories of

@@ -8,17 +8,16 @@
 
 #include "base/fail.h"
 #include "load/pass/pass.h"
+#include "load/site_role.h"
 
-#define COUNTED                                                                                    \
-    (ROLE_BIT(ROLE_OP) | ROLE_BIT(ROLE_KERNEL) | ROLE_BIT(ROLE_COLLECTIVE) | ROLE_BIT(ROLE_COPY) | \
-     ROLE_BIT(ROLE_SET))
+#define COUNTED (ROLE_BIT(ROLE_OP) | ROLES_OF_DEVICES)
 
 struct site_sum {
     uint64_t calls, total_ns;
 };
 
 struct summing {
-    const uint8_t *roles; // of a site
+    const struct gait_trace *trace;
     uint32_t site_count;
     struct site_sum *sums; // of a site, all shards
     uint64_t steps;
@@ -56,7 +55,7 @@ static int add_rows(void *opaque, const struct gait_batch *batch)
         }
         if (site >= part->summing->site_count || ns < 0)
             continue;
-        const enum role role = (enum role)part->summing->roles[site];
+        const enum role role = site_role(part->summing->trace, site);
         part->steps += role == ROLE_STEP;
         if (!(COUNTED & ROLE_BIT(role)))
             continue;
@@ -102,8 +101,7 @@ static int by_role_and_name(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static int put_rows(struct name_totals *totals, const struct gait_trace *trace,
-                    const struct summing *summing, struct arena *arena)
+static int put_rows(struct name_totals *totals, const struct summing *summing, struct arena *arena)
 {
     size_t count = 0, kept = 0;
     totals->rows = arena_take(arena, ((size_t)summing->site_count + 1) * sizeof *totals->rows);
@@ -111,13 +109,13 @@ static int put_rows(struct name_totals *totals, const struct gait_trace *trace,
         return no_memory();
     for (uint32_t i = 0; i < summing->site_count; i++) {
         struct gait_site_info site;
-        if (!summing->sums[i].calls || gait_trace_site(trace, i, &site))
+        if (!summing->sums[i].calls || gait_trace_site(summing->trace, i, &site))
             continue;
         const char *name = arena_text(arena, site.name, strlen(site.name));
         if (!name)
             return no_memory();
         totals->rows[count++] = (struct name_total){
-            name, (enum role)summing->roles[i], summing->sums[i].calls, summing->sums[i].total_ns};
+            name, site_role(summing->trace, i), summing->sums[i].calls, summing->sums[i].total_ns};
     }
     qsort(totals->rows, count, sizeof *totals->rows, by_role_and_name);
     for (size_t i = 0; i < count; i++) {
@@ -136,24 +134,16 @@ static int put_rows(struct name_totals *totals, const struct gait_trace *trace,
 int name_totals_make(struct name_totals *totals, struct gait_trace *trace, struct arena *arena)
 {
     const uint32_t sites = gait_trace_site_count(trace);
-    uint8_t *roles = calloc((size_t)sites + 1, 1);
-    struct summing summing = {.roles = roles,
+    struct summing summing = {.trace = trace,
                               .site_count = sites,
                               .sums = calloc((size_t)sites + 1, sizeof *summing.sums)};
     const struct pass_ask ask = {&name_totals_analysis, &summing};
-    int status = roles && summing.sums ? GAIT_OK : no_memory();
+    int status = summing.sums ? GAIT_OK : no_memory();
     *totals = (struct name_totals){.count = 0};
-    for (uint32_t i = 0; !status && i < sites; i++) {
-        struct gait_site_info site;
-        status = gait_trace_site(trace, i, &site);
-        if (!status)
-            roles[i] = (uint8_t)role_of(site.category, site.name);
-    }
     if (!status)
         status = pass_run(trace, &ask, 1);
     if (!status)
-        status = put_rows(totals, trace, &summing, arena);
-    free(roles);
+        status = put_rows(totals, &summing, arena);
     free(summing.sums);
     return status;
 }

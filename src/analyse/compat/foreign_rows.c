@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/compat/hta_rows.h"
+#include "analyse/compat/tb_rank.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/shard_owner.h"
+#include "load/site_role.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_ROWS = 1 << 28 };
@@ -15,6 +18,8 @@ enum { MOST_ROWS = 1 << 28 };
 struct reading {
     struct foreign_rows *rows;
     const struct gait_trace *trace;
+    struct foreign_kind *kinds; // of sites that were met
+    const struct foreign_wish *wish;
 };
 
 // --- arguments -------------------------------------------------------------------------
@@ -94,6 +99,23 @@ static int add_arrow(struct foreign_rows *rows, uint64_t id)
     return status;
 }
 
+static const struct foreign_kind *kind_of(const struct reading *reading, uint32_t number,
+                                          const struct gait_site_info *site)
+{
+    struct foreign_kind *kind = &reading->kinds[number];
+    if (!kind->is_known)
+        *kind = (struct foreign_kind){
+            .role = (uint8_t)site_role(reading->trace, number),
+            .tb_type = (uint8_t)tb_type_by(site->category, site->name),
+            .hta_kind = (uint8_t)hta_kind_of(site->name),
+            .is_known = true,
+            .is_loader = tb_is_loader(site->name),
+            .is_tb_collective = tb_is_collective(site->name),
+            .is_graph_launch = strstr(site->name, "GraphLaunch") != NULL,
+        };
+    return kind;
+}
+
 static int add_span(const struct reading *reading, const struct gait_batch *batch, size_t at,
                     const struct gait_site_info *site)
 {
@@ -107,12 +129,15 @@ static int add_span(const struct reading *reading, const struct gait_batch *batc
                               .reals = {NAN, NAN, NAN},
                               .category = site->category,
                               .name = site->name,
-                              .track = batch->track};
+                              .track = batch->track,
+                              .kind = *kind_of(reading, batch->site[at], site)};
     if (batch->duration_ns[at] < 0 ||
         __builtin_add_overflow(row.start_ns, batch->duration_ns[at], &row.end_ns))
         return GAIT_OK;
+    if (!(reading->wish->roles & ROLE_BIT(row.kind.role)))
+        return reading->wish->beside(reading->wish->context, &row);
     int status = take_args(&row, batch, at);
-    if (!status && row.correlation >= 0 && strstr(row.name, "GraphLaunch"))
+    if (!status && row.correlation >= 0 && row.kind.is_graph_launch)
         status = add_arrow(reading->rows, (uint64_t)row.correlation); // to all of its kernels
     return status ? status : add_row(reading->rows, &row);
 }
@@ -148,13 +173,13 @@ static int by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static int read_tracks(struct foreign_rows *rows, struct gait_trace *trace, uint32_t shard,
+static int read_tracks(struct gait_trace *trace, uint32_t shard, const struct reading *reading,
                        uint32_t *tracks)
 {
-    struct reading reading = {rows, trace};
-    struct gait_query query = {.size = sizeof query,
-                               .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_FLOW,
-                               .tracks = tracks};
+    struct gait_query query = {
+        .size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN, .tracks = tracks};
+    if (reading->wish->roles == FOREIGN_ALL)
+        query.kinds |= 1u << GAIT_KIND_FLOW;
     for (uint32_t i = 0; i < gait_trace_track_count(trace); i++) {
         struct gait_track_info info;
         if (!gait_trace_track(trace, i, &info) && shard_owner(trace, info.shard) == shard &&
@@ -166,20 +191,28 @@ static int read_tracks(struct foreign_rows *rows, struct gait_trace *trace, uint
                : gait_scan(trace, &query,
                            GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE |
                                GAIT_COLUMN_ID | GAIT_COLUMN_PHASE | GAIT_COLUMN_ARGS,
-                           add_batch, &reading);
+                           add_batch, (void *)(uintptr_t)reading);
 }
 
-int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace, uint32_t shard)
+int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace, uint32_t shard,
+                      const struct foreign_wish *wish)
 {
     uint32_t *tracks = malloc((gait_trace_track_count(trace) + 1) * sizeof *tracks);
+    struct reading reading = {
+        .rows = rows,
+        .trace = trace,
+        .kinds = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *reading.kinds),
+        .wish = wish,
+    };
     *rows = (struct foreign_rows){.number = shard};
-    int status = tracks ? gait_trace_shard(trace, shard, &rows->shard)
-                        : fail(GAIT_ERR_MEMORY, "no memory for the tracks");
+    int status = tracks && reading.kinds ? gait_trace_shard(trace, shard, &rows->shard)
+                                         : fail(GAIT_ERR_MEMORY, "no memory for the tracks");
     const char *zero = gait_trace_metadata(trace, shard, meta.import_base_ns);
     rows->zero_ns = zero ? strtoll(zero, NULL, 10) : 0;
     if (!status)
-        status = read_tracks(rows, trace, shard, tracks);
+        status = read_tracks(trace, shard, &reading, tracks);
     free(tracks);
+    free(reading.kinds);
     if (rows->count)
         qsort(rows->rows, rows->count, sizeof *rows->rows, by_start);
     if (rows->arrow_count)
@@ -212,13 +245,14 @@ double foreign_us(const struct foreign_rows *rows, int64_t at_ns)
 
 int foreign_run_read(struct foreign_run *run, struct gait_trace *trace)
 {
+    const struct foreign_wish wish = {.roles = FOREIGN_ALL};
     const uint32_t count = gait_trace_shard_count(trace);
     int status = GAIT_OK;
     *run = (struct foreign_run){.ranks = calloc((size_t)count + 1, sizeof *run->ranks)};
     if (!run->ranks)
         return fail(GAIT_ERR_MEMORY, "no memory for %u ranks", count);
     for (uint32_t i = 0; i < count && !status; i++) {
-        status = foreign_rows_read(&run->ranks[run->count], trace, i);
+        status = foreign_rows_read(&run->ranks[run->count], trace, i, &wish);
         if (!status && run->ranks[run->count].count)
             run->count++;
         else

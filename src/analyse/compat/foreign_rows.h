@@ -13,6 +13,12 @@ enum foreign_real { FOREIGN_BANDWIDTH, FOREIGN_BLOCKS, FOREIGN_OCCUPANCY, FOREIG
 
 enum { FOREIGN_NONE = -1 };
 
+// What follows from a row's names alone; decided once for each site.
+struct foreign_kind {
+    uint8_t role, tb_type, hta_kind; // the enums of these names
+    bool is_known : 1, is_loader : 1, is_tb_collective : 1, is_graph_launch : 1;
+};
+
 struct foreign_row {
     int64_t start_ns, end_ns;
     int64_t stream, correlation, external, device; // arguments; FOREIGN_NONE without
@@ -20,6 +26,7 @@ struct foreign_row {
     double reals[FOREIGN_REALS];
     const char *category, *name;
     uint32_t track;
+    struct foreign_kind kind;
 };
 
 struct foreign_rows {
@@ -33,9 +40,18 @@ struct foreign_rows {
     size_t arrow_count, arrow_capacity;
 };
 
+// Rows of those roles (ROLE_BIT) are kept, with their arguments; `beside` is shown the others
+// as they come, without. Arrows are kept where all rows are.
+struct foreign_wish {
+    uint32_t roles;
+    int (*beside)(void *context, const struct foreign_row *row); // not called for FOREIGN_ALL
+    void *context;
+};
+#define FOREIGN_ALL UINT32_MAX
+
 // Of one shard.
 GAIT_CHECK int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace,
-                                 uint32_t shard);
+                                 uint32_t shard, const struct foreign_wish *wish);
 void foreign_rows_finish(struct foreign_rows *rows); // takes NULL and a zeroed struct
 
 bool foreign_rows_has_arrow(const struct foreign_rows *rows, int64_t correlation);

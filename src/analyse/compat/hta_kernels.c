@@ -92,7 +92,7 @@ int hta_kernels_make(struct hta_kernels *kernels, const struct hta_rank *rank,
     for (size_t i = 0; i < rank->count && !status; i++) {
         const struct foreign_row *row = rank->rows[i].row;
         if (wish->category ? strcmp(row->category, wish->category) == 0
-                           : row->stream != FOREIGN_NONE && hta_kind_of(row->name) == wish->kind)
+                           : row->stream != FOREIGN_NONE && row->kind.hta_kind == wish->kind)
             rows[count++] =
                 (struct named){row->name, rank->rows[i].end_us - rank->rows[i].start_us};
     }

@@ -473,9 +473,9 @@ static enum hta_bound bound_of(const struct making *making, const struct hta_edg
     if (edge->type != HTA_EDGE_OPERATOR)
         return HTA_BOUND_NOTHING;
     const struct hta_row *owner = row_of(making, edge->owner == NONE ? edge->to / 2 : edge->owner);
-    return is_host(owner)                                       ? HTA_BOUND_CPU
-           : hta_kind_of(owner->row->name) == HTA_COMMUNICATION ? HTA_BOUND_COMM
-                                                                : HTA_BOUND_COMPUTE;
+    return is_host(owner)                                   ? HTA_BOUND_CPU
+           : owner->row->kind.hta_kind == HTA_COMMUNICATION ? HTA_BOUND_COMM
+                                                            : HTA_BOUND_COMPUTE;
 }
 
 static void count(struct hta_tally *tally, int64_t us)

@@ -237,7 +237,7 @@ static size_t take_flows(const struct hta_rank *rank, struct flow *flows)
         const struct hta_row *row = &rank->device[i];
         const int64_t us = row->end_us - row->start_us;
         const double bandwidth = row->row->reals[FOREIGN_BANDWIDTH];
-        if (hta_kind_of(row->row->name) != HTA_MEMORY)
+        if (row->row->kind.hta_kind != HTA_MEMORY)
             continue;
         struct flow *flow = &flows[count];
         name_copy(flow->name, sizeof flow->name, row->row->name);

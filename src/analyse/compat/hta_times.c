@@ -38,7 +38,7 @@ static void merge(struct merged *merged, const struct hta_rank *rank, unsigned k
     merged->busy_us = 0;
     for (size_t i = 0; i < rank->device_count; i++) {
         const struct hta_row *row = &rank->device[i];
-        if (!(kinds & bits[hta_kind_of(row->row->name)]))
+        if (!(kinds & bits[row->row->kind.hta_kind]))
             continue;
         if (is_open && row->start_us > end_us)
             close_group(merged, start_us, end_us, value);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/device/device_rows.h"
 #include "base/fail.h"
+#include "vocabulary/roles.h"
 
 static bool contains_one(const char *name, const char *const *words)
 {
@@ -72,9 +72,8 @@ static const struct foreign_row *op_of(const struct foreign_row *const *ops, siz
 
 static bool is_op(const struct foreign_row *row)
 {
-    return row->external > 0 &&
-           (!strcmp(row->category, "cpu_op") || !strcmp(row->category, "Operator") ||
-            !strcmp(row->category, "user_annotation"));
+    return row->external > 0 && (row->kind.role == ROLE_OP || row->kind.role == ROLE_ANNOTATION ||
+                                 row->kind.role == ROLE_STEP);
 }
 
 int itwinai_add(struct itwinai *sums, const struct foreign_rows *rows)
@@ -90,9 +89,9 @@ int itwinai_add(struct itwinai *sums, const struct foreign_rows *rows)
         qsort(ops, count, sizeof *ops, by_external);
     for (size_t i = 0; i < rows->count; i++) {
         const struct foreign_row *row = &rows->rows[i], *op;
-        const bool is_work = device_lane_of(row->category, row->name) != LANE_NONE;
+        const bool is_work = role_is_device_work((enum role)row->kind.role);
         const uint64_t ns = (uint64_t)row->end_ns - (uint64_t)row->start_ns;
-        if (is_work || !strcmp(row->category, "gpu_user_annotation"))
+        if (is_work || row->kind.role == ROLE_DEVICE_ANNOTATION)
             add(sums, row->name, ns);
         op = is_work ? op_of(ops, count, row->external) : NULL;
         if (op)

@@ -81,7 +81,7 @@ static bool is_eligible(const char *name)
 static bool is_operator(const struct node *node)
 {
     const char *name = node->row->name;
-    return node->type == TB_OPERATOR && !tb_is_loader(name) &&
+    return node->type == TB_OPERATOR && !node->row->kind.is_loader &&
            strncmp(name, "Optimizer.", 10) != 0 && strcmp(name, "DataParallel.forward") != 0 &&
            strcmp(name, "DistributedDataParallel.forward") != 0;
 }

@@ -37,7 +37,7 @@ bool tb_is_loader(const char *name)
            strcmp(name + length - sizeof next + 1, next) == 0;
 }
 
-enum tb_type tb_type_of(const struct foreign_row *row)
+enum tb_type tb_type_by(const char *category, const char *name)
 {
     static const struct {
         const char *category;
@@ -53,11 +53,11 @@ enum tb_type tb_type_of(const struct foreign_row *row)
     };
     enum tb_type type = TB_IGNORED;
     for (size_t i = 0; i < sizeof types / sizeof types[0] && !type; i++)
-        if (strcasecmp(row->category, types[i].category) == 0)
+        if (strcasecmp(category, types[i].category) == 0)
             type = types[i].type;
-    if ((type == TB_OPERATOR || type == TB_RANGE) && begins(row->name, "ProfilerStep#"))
+    if ((type == TB_OPERATOR || type == TB_RANGE) && begins(name, "ProfilerStep#"))
         return TB_STEP;
-    return type == TB_RANGE && !tb_is_collective(row->name) ? TB_IGNORED : type;
+    return type == TB_RANGE && !tb_is_collective(name) ? TB_IGNORED : type;
 }
 
 // --- collectives -----------------------------------------------------------------------
@@ -94,14 +94,14 @@ static int take_collectives(struct tb_rank *rank)
     const struct foreign_rows *foreign = rank->foreign;
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < foreign->count; i++)
-        count += tb_is_collective(foreign->rows[i].name);
+        count += foreign->rows[i].kind.is_tb_collective;
     rank->collectives = calloc(count + 1, sizeof *rank->collectives);
     if (!rank->collectives)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu collectives", count);
     for (size_t i = 0; i < foreign->count; i++) {
         const enum tb_type type = tb_type_of(&foreign->rows[i]);
         if ((type != TB_OPERATOR && type != TB_RANGE && type != TB_PYTHON) ||
-            !tb_is_collective(foreign->rows[i].name))
+            !foreign->rows[i].kind.is_tb_collective)
             continue;
         rank->collectives[rank->collective_count++] =
             (struct tb_collective){&foreign->rows[i], TB_NO_STEP};
@@ -153,9 +153,9 @@ static enum tb_role role_of_row(const struct tb_rank *rank, const struct foreign
     case TB_OPERATOR:
     case TB_RANGE:
     case TB_PYTHON:
-        if (type != TB_PYTHON && tb_is_loader(row->name))
+        if (type != TB_PYTHON && row->kind.is_loader)
             return TB_DataLoader;
-        return tb_is_collective(row->name) ? TB_Communication : TB_CpuOp;
+        return row->kind.is_tb_collective ? TB_Communication : TB_CpuOp;
     default:
         return TB_Other;
     }

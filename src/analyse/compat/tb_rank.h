@@ -31,7 +31,12 @@ enum tb_type {
     TB_MEMSET,
     TB_ELSE,
 };
-enum tb_type tb_type_of(const struct foreign_row *row);
+enum tb_type tb_type_by(const char *category, const char *name);
+
+static inline enum tb_type tb_type_of(const struct foreign_row *row)
+{
+    return (enum tb_type)row->kind.tb_type;
+}
 
 bool tb_is_collective(const char *name);
 bool tb_is_loader(const char *name);

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyse/device/device_rows.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/pass/pass.h"
+#include "load/site_role.h"
 
 enum { MOST_CALLS = 1 << 26, MOST_KINDS = 1 << 16, TEXT_BYTES = 64, TEXTS_LIMIT = 1 << 26 };
 
@@ -172,16 +172,12 @@ static int add_rows(void *made, const struct gait_batch *batch)
 {
     struct part *part = made;
     int status = GAIT_OK;
-    uint32_t site_number = GAIT_NO_SITE; // mostly the same one
-    struct gait_site_info site;
-    bool is_wanted = false;
     for (size_t i = 0; i < batch->rows && !status; i++) {
-        if (batch->site[i] != site_number) {
-            site_number = batch->site[i];
-            status = gait_trace_site(part->trace, site_number, &site);
-            is_wanted = !status && device_lane_of(site.category, site.name) == LANE_COMM;
-        }
-        if (is_wanted && !status && batch->duration_ns[i] >= 0)
+        struct gait_site_info site;
+        if (site_role(part->trace, batch->site[i]) != ROLE_COLLECTIVE || batch->duration_ns[i] < 0)
+            continue;
+        status = gait_trace_site(part->trace, batch->site[i], &site);
+        if (!status)
             status = add_row(part, batch, i, &site);
     }
     return status;
@@ -346,7 +342,9 @@ int collectives_make(struct collectives *collectives, struct gait_trace *trace)
     const struct pass_ask ask = {&analysis, collectives};
     *collectives = (struct collectives){.count = 0};
     init(collectives);
-    int status = pass_run(trace, &ask, 1);
+    int status = GAIT_OK;
+    if (site_role_any(trace, ROLE_BIT(ROLE_COLLECTIVE)))
+        status = pass_run(trace, &ask, 1);
     if (!status)
         status = sum_all(collectives);
     if (status)

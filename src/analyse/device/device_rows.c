@@ -5,34 +5,16 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analyse/compat/tb_rank.h"
 #include "base/array.h"
 #include "base/fail.h"
-#include "vocabulary/roles.h"
+#include "load/site_role.h"
 
 enum { MOST_ROWS = 1 << 28 };
 
 // What a site is. The lanes come first, so that one is a kind.
 enum kind { KIND_CALL = LANE_NONE, KIND_BLOCKING, KIND_INPUT, KIND_STEP, KIND_OTHER, KIND_UNKNOWN };
-
-enum device_lane device_lane_of(const char *category, const char *name)
-{
-    static const struct {
-        const char *category;
-        enum device_lane lane;
-    } lanes[] = {
-        {"kernel", LANE_COMPUTE},  {"gpu_memcpy", LANE_COPY}, {"memcpy", LANE_COPY},
-        {"gpu_memset", LANE_COPY}, {"memset", LANE_COPY},
-    };
-    for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++)
-        if (strcasecmp(category, lanes[i].category) == 0)
-            return lanes[i].lane == LANE_COMPUTE && role_of("kernel", name) == ROLE_COLLECTIVE
-                       ? LANE_COMM
-                       : lanes[i].lane;
-    return LANE_NONE;
-}
 
 int device_rows_init(struct device_rows *rows, const struct gait_trace *trace)
 {
@@ -68,33 +50,32 @@ static bool is_blocking(const char *call)
     return strstr(call, "Synchronize") || !strcmp(call, "cudaMemcpy") || !strcmp(call, "hipMemcpy");
 }
 
-// What is no event of a device.
-static enum kind host_kind_of(const struct gait_site_info *site)
+static enum kind learn_kind(enum role role, const char *name)
 {
-    switch (role_of(site->category, site->name)) {
+    switch (role) {
     case ROLE_STEP:
         return KIND_STEP;
     case ROLE_RUNTIME:
-        return is_blocking(site->name) ? KIND_BLOCKING : KIND_CALL;
+        return is_blocking(name) ? KIND_BLOCKING : KIND_CALL;
     case ROLE_PHASE:
-        return strcmp(site->name, "input") ? KIND_OTHER : KIND_INPUT;
+        return strcmp(name, "input") ? KIND_OTHER : KIND_INPUT;
     default:
-        return tb_is_loader(site->name) ? KIND_INPUT : KIND_OTHER;
+        return role_is_device_work(role) ? (enum kind)role_lane(role)
+               : tb_is_loader(name)      ? KIND_INPUT
+                                         : KIND_OTHER;
     }
 }
 
 static enum kind kind_of(struct device_rows *rows, uint32_t site)
 {
     struct gait_site_info info;
-    if (site >= rows->site_count || gait_trace_site(rows->trace, site, &info))
+    if (site >= rows->site_count)
         return KIND_OTHER;
-    if (rows->kinds[site] != KIND_UNKNOWN)
-        return rows->kinds[site];
-    enum kind kind = (enum kind)device_lane_of(info.category, info.name);
-    if (kind == KIND_CALL)
-        kind = host_kind_of(&info);
-    rows->kinds[site] = (uint8_t)kind;
-    return kind;
+    if (rows->kinds[site] == KIND_UNKNOWN)
+        rows->kinds[site] = gait_trace_site(rows->trace, site, &info)
+                                ? KIND_OTHER
+                                : (uint8_t)learn_kind(site_role(rows->trace, site), info.name);
+    return (enum kind)rows->kinds[site];
 }
 
 static int add_row(struct device_list *list, const struct device_event *row)

@@ -8,12 +8,7 @@
 
 #include <gait/trace.h>
 
-// What a device does at a time; its bit in a state.
-enum device_lane { LANE_COMPUTE, LANE_COMM, LANE_COPY, LANE_COUNT, LANE_NONE = LANE_COUNT };
-
-// The lane of an event by its category, as any generation of PyTorch wrote it, and its name:
-// kernels compute, but for those of a communication library; copies and memsets are copies.
-enum device_lane device_lane_of(const char *category, const char *name);
+#include "vocabulary/roles.h"
 
 // What a thread of the host is held up by: it waits for its next batch, or for the device.
 enum device_wait { WAIT_INPUT, WAIT_DEVICE, WAIT_COUNT };

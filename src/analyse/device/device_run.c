@@ -83,16 +83,6 @@ static const struct analysis device_analysis = {
     .drop = drop,
 };
 
-bool device_run_is_on_record(const struct gait_trace *trace)
-{
-    struct gait_site_info site;
-    for (uint32_t i = 0; i < gait_trace_site_count(trace); i++)
-        if (!gait_trace_site(trace, i, &site) &&
-            device_lane_of(site.category, site.name) != LANE_NONE)
-            return true;
-    return false;
-}
-
 int device_run_make(struct device_run *run, struct gait_trace *trace)
 {
     const struct pass_ask ask = {&device_analysis, run};

@@ -14,9 +14,6 @@ struct device_run {
     struct recorded_steps recorded; // which their names belong to
 };
 
-// Whether anything has the name of a device's work.
-bool device_run_is_on_record(const struct gait_trace *trace);
-
 GAIT_CHECK int device_run_make(struct device_run *run, struct gait_trace *trace);
 void device_run_finish(struct device_run *run); // takes NULL and a zeroed struct
 

@@ -6,35 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/device/device_rows.h"
 #include "analyse/device/launch_ops.h"
 #include "base/array.h"
-#include "base/fail.h"
 #include "load/pass/pass.h"
-#include "vocabulary/roles.h"
+#include "load/site_role.h"
 
 enum { MOST_ROWS = 1 << 28 };
-
-enum site_kind { SITE_OTHER, SITE_KERNEL, SITE_OP, SITE_CALL };
-
-struct making {
-    struct kernels *kernels;
-    uint8_t *kinds; // of each site
-};
 
 struct part {
     struct kernels found; // one row a kernel, then one a name and op
     uint64_t *links;      // of the rows, as long as each is a kernel
     size_t link_capacity;
     struct launch_ops launches;
-    const uint8_t *kinds;
 };
 
 static int begin(void *made, const struct pass_shard *shard, void *answer)
 {
     struct part *part = made;
-    const struct making *making = answer;
-    part->kinds = making->kinds;
+    (void)answer;
     launch_ops_init(&part->launches, shard->trace);
     return GAIT_OK;
 }
@@ -92,14 +81,13 @@ static int add_rows(void *made, const struct gait_batch *batch)
     struct part *part = made;
     int status = GAIT_OK;
     for (size_t i = 0; i < batch->rows && !status; i++) {
-        const uint32_t site = batch->site[i];
-        const enum site_kind kind = site == GAIT_NO_SITE ? SITE_OTHER : part->kinds[site];
-        if (kind == SITE_KERNEL && batch->duration_ns[i] >= 0)
+        const enum role role = site_role(part->launches.trace, batch->site[i]);
+        if ((ROLES_OF_KERNELS & ROLE_BIT(role)) && batch->duration_ns[i] >= 0)
             status = add_kernel(part, batch, i);
-        else if (kind == SITE_OP)
+        else if (role == ROLE_OP)
             status = launch_ops_add_op(&part->launches, batch->track, batch->start_ns[i],
-                                       batch->duration_ns[i], site);
-        else if (kind == SITE_CALL && batch->link)
+                                       batch->duration_ns[i], batch->site[i]);
+        else if (role == ROLE_RUNTIME && batch->link)
             status = launch_ops_add_call(&part->launches, batch->track, batch->start_ns[i],
                                          batch->link[i]);
     }
@@ -155,7 +143,7 @@ static int end(void *made)
 
 static int merge(void *answer, void *made)
 {
-    struct kernels *all = ((const struct making *)answer)->kernels;
+    struct kernels *all = answer;
     const struct part *part = made;
     const struct array_shape shape = {sizeof *all->rows, MOST_ROWS};
     int status = array_reserve((void **)&all->rows, &all->capacity,
@@ -200,42 +188,13 @@ static const struct analysis analysis = {
     .drop = drop,
 };
 
-static enum site_kind kind_of(const struct gait_site_info *site)
-{
-    const enum device_lane lane = device_lane_of(site->category, site->name);
-    if (lane == LANE_COMPUTE || lane == LANE_COMM)
-        return SITE_KERNEL;
-    const enum role role = role_of(site->category, site->name);
-    return role == ROLE_OP ? SITE_OP : role == ROLE_RUNTIME ? SITE_CALL : SITE_OTHER;
-}
-
-static int learn_sites(struct making *making, const struct gait_trace *trace, bool *ret_has_kernels)
-{
-    const uint32_t count = gait_trace_site_count(trace);
-    struct gait_site_info site;
-    making->kinds = calloc((size_t)count + 1, sizeof *making->kinds);
-    if (!making->kinds)
-        return fail(GAIT_ERR_MEMORY, "no memory for %u names", count);
-    for (uint32_t i = 0; i < count; i++) {
-        int status = gait_trace_site(trace, i, &site);
-        if (status)
-            return status;
-        making->kinds[i] = (uint8_t)kind_of(&site);
-        *ret_has_kernels |= making->kinds[i] == SITE_KERNEL;
-    }
-    return GAIT_OK;
-}
-
 int kernels_make(struct kernels *kernels, struct gait_trace *trace)
 {
-    struct making making = {.kernels = kernels};
-    const struct pass_ask ask = {&analysis, &making};
-    bool has_kernels = false;
+    const struct pass_ask ask = {&analysis, kernels};
+    int status = GAIT_OK;
     *kernels = (struct kernels){.count = 0};
-    int status = learn_sites(&making, trace, &has_kernels);
-    if (!status && has_kernels)
+    if (site_role_any(trace, ROLES_OF_KERNELS))
         status = pass_run(trace, &ask, 1);
-    free(making.kinds);
     if (status)
         kernels_finish(kernels);
     else if (kernels->count)

@@ -10,19 +10,8 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/shard_owner.h"
-#include "vocabulary/roles.h"
 
 enum { MOST_ROWS = 1 << 28 };
-
-bool launch_ops_has_devices(const struct gait_trace *trace)
-{
-    struct gait_site_info site;
-    for (uint32_t i = 0; i < gait_trace_site_count(trace); i++)
-        if (!gait_trace_site(trace, i, &site) &&
-            role_is_device_work(role_of(site.category, site.name)))
-            return true;
-    return false;
-}
 
 void launch_ops_init(struct launch_ops *launches, const struct gait_trace *trace)
 {

@@ -37,9 +37,6 @@ struct launch_ops {
     int64_t thread;
 };
 
-// Whether a device did anything in the trace: if not, nobody needs to add ops.
-bool launch_ops_has_devices(const struct gait_trace *trace);
-
 void launch_ops_init(struct launch_ops *launches, const struct gait_trace *trace);
 void launch_ops_finish(struct launch_ops *launches); // takes a zeroed struct
 

@@ -1,52 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "analyse/device/step_shares.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analyse/compat/tb_devices.h"
-#include "analyse/device/device_rows.h"
 #include "analyse/time/sweep_states.h"
 #include "base/fail.h"
 #include "vocabulary/roles.h"
 
 _Static_assert((int)STEP_SHARE_OTHER <= (int)SWEEP_LANES, "each share but the last one is a lane");
 
-static enum step_share share_of(const struct foreign_row *row)
+static enum step_share share_of(const struct foreign_kind *kind)
 {
-    switch (device_lane_of(row->category, row->name)) {
-    case LANE_COMPUTE:
+    switch (kind->role) {
+    case ROLE_KERNEL:
         return STEP_SHARE_KERNEL;
-    case LANE_COMM:
+    case ROLE_COLLECTIVE:
         return STEP_SHARE_COLLECTIVE;
-    case LANE_COPY:
-        return strcasestr(row->category, "memset") ? STEP_SHARE_SET : STEP_SHARE_COPY;
+    case ROLE_COPY:
+        return STEP_SHARE_COPY;
+    case ROLE_SET:
+        return STEP_SHARE_SET;
     default:
-        break;
+        return kind->is_loader              ? STEP_SHARE_LOADER
+               : kind->role == ROLE_RUNTIME ? STEP_SHARE_RUNTIME
+               : kind->role == ROLE_OP      ? STEP_SHARE_OP
+                                            : STEP_SHARE_OTHER;
     }
-    if (tb_is_loader(row->name))
-        return STEP_SHARE_LOADER;
-    const enum role role = role_of(row->category, row->name);
-    return role == ROLE_RUNTIME ? STEP_SHARE_RUNTIME
-           : role == ROLE_OP    ? STEP_SHARE_OP
-                                : STEP_SHARE_OTHER;
 }
 
 struct making {
     struct intervals lanes[STEP_SHARE_OTHER];
 };
 
+static int add_row(void *context, const struct foreign_row *row)
+{
+    struct making *making = context;
+    const enum step_share share = share_of(&row->kind);
+    return share == STEP_SHARE_OTHER
+               ? GAIT_OK
+               : intervals_add(&making->lanes[share], row->start_ns, row->end_ns);
+}
+
 static int fill_lanes(struct making *making, const struct foreign_rows *rows)
 {
     int status = GAIT_OK;
-    for (size_t i = 0; i < rows->count && !status; i++) {
-        const enum step_share share = share_of(&rows->rows[i]);
-        if (share != STEP_SHARE_OTHER)
-            status =
-                intervals_add(&making->lanes[share], rows->rows[i].start_ns, rows->rows[i].end_ns);
-    }
+    for (size_t i = 0; i < rows->count && !status; i++)
+        status = add_row(making, &rows->rows[i]);
     for (unsigned share = 0; share < STEP_SHARE_OTHER; share++)
         intervals_join(&making->lanes[share]);
     return status;
@@ -58,7 +59,7 @@ static int take_steps(struct step_shares *shares, const struct foreign_rows *row
 {
     size_t count = 0;
     for (size_t i = 0; i < rows->count; i++)
-        count += role_of(rows->rows[i].category, rows->rows[i].name) == ROLE_STEP;
+        count += rows->rows[i].kind.role == ROLE_STEP;
     shares->rows = calloc(count + recorded->count + 1, sizeof *shares->rows);
     if (!shares->rows)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu steps", count);
@@ -73,7 +74,7 @@ static int take_steps(struct step_shares *shares, const struct foreign_rows *row
     const char *last_name = "";
     for (size_t i = 0; i < rows->count && shares->count < count; i++) {
         const struct foreign_row *row = &rows->rows[i];
-        if (role_of(row->category, row->name) != ROLE_STEP ||
+        if (row->kind.role != ROLE_STEP ||
             (shares->count && shares->rows[shares->count - 1].start_ns == row->start_ns &&
              strcmp(last_name, row->name) == 0))
             continue;
@@ -137,18 +138,23 @@ static int measure_devices(struct step_shares *shares, const struct foreign_rows
     return shares->devices ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for the devices");
 }
 
-int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows,
+int step_shares_make(struct step_shares *shares, struct gait_trace *trace, uint32_t shard,
                      const struct recorded_steps *recorded)
 {
     struct making making = {.lanes = {{.count = 0}}};
-    *shares = (struct step_shares){.count = 0};
-    int status = take_steps(shares, rows, recorded);
+    const struct foreign_wish wish = {ROLES_OF_KERNELS | ROLE_BIT(ROLE_STEP), add_row, &making};
+    struct foreign_rows rows;
+    int status = foreign_rows_read(&rows, trace, shard, &wish);
+    *shares = (struct step_shares){.rank = rows.shard.rank < 0 ? 0 : rows.shard.rank};
     if (!status)
-        status = fill_lanes(&making, rows);
+        status = take_steps(shares, &rows, recorded);
+    if (!status)
+        status = fill_lanes(&making, &rows);
     for (size_t i = 0; i < shares->count && !status; i++)
         share_out(&making, &shares->rows[i]);
     if (!status)
-        status = measure_devices(shares, rows, recorded->count > 0);
+        status = measure_devices(shares, &rows, recorded->count > 0);
+    foreign_rows_finish(&rows);
     for (unsigned share = 0; share < STEP_SHARE_OTHER; share++)
         intervals_finish(&making.lanes[share]);
     if (status)

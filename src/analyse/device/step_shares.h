@@ -34,14 +34,16 @@ struct step_shares_device {
 };
 
 struct step_shares {
+    int64_t rank;
     struct step_shares_row *rows; // in order of start
     size_t count;
     struct step_shares_device *devices;
     size_t device_count;
 };
 
-GAIT_CHECK int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows,
-                                const struct recorded_steps *recorded);
+// Of one shard.
+GAIT_CHECK int step_shares_make(struct step_shares *shares, struct gait_trace *trace,
+                                uint32_t shard, const struct recorded_steps *recorded);
 void step_shares_finish(struct step_shares *shares); // takes a zeroed struct
 
 #endif

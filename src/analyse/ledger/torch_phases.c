@@ -7,6 +7,7 @@
 
 #include "analyse/steps/trace_facts.h"
 #include "base/fail.h"
+#include "load/site_role.h"
 
 static const char *const named[TORCH_NAMED] = {
 #define PHASE(identifier, name, lasts) name,
@@ -39,7 +40,7 @@ int torch_phases_init(struct torch_phases *phases, const struct gait_trace *trac
         int status = gait_trace_site(trace, i, &site);
         if (status)
             return status;
-        phases->site_roles[i] = (uint8_t)role_of(site.category, site.name);
+        phases->site_roles[i] = (uint8_t)site_role(trace, i);
         phases->site_hints[i] = (uint8_t)trace_hint_of((enum role)phases->site_roles[i], site.name);
         if (phases->site_roles[i] == ROLE_PHASE)
             phases->site_phases[i] = (uint8_t)phase_of(phases, site.name);

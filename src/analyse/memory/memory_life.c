@@ -11,7 +11,7 @@
 #include "analyse/memory/memory_taking.h"
 #include "base/array.h"
 #include "base/fail.h"
-#include "vocabulary/roles.h"
+#include "load/site_role.h"
 
 #define MOST_DEVICES ((size_t)1 << 20)
 #define MOST_DEPTH ((size_t)1 << 16)
@@ -63,7 +63,7 @@ static enum site_kind kind_of(struct walk *walk, const struct gait_event *event)
     uint8_t *kind = &walk->kinds[event->site];
     if (*kind)
         return (enum site_kind) * kind;
-    *kind = of_roles[role_of(event->category, event->name)];
+    *kind = of_roles[site_role(walk->trace, event->site)];
     // the 2021 traces have no category for it
     if (event->kind == GAIT_KIND_MARK && !strcmp(event->name, "[memory]"))
         *kind = SITE_MEMORY;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "vocabulary/roles.h"
+#include "load/site_role.h"
 
 static int begin(void *part, const struct pass_shard *shard, void *answer)
 {
@@ -27,9 +27,7 @@ static int add(struct memory_rows *rows, struct memory_row row)
 
 static bool is_window(const struct memory_rows *rows, const struct gait_batch *batch, size_t at)
 {
-    struct gait_site_info site;
-    return !batch->phase[at] && !gait_trace_site(rows->trace, batch->site[at], &site) &&
-           role_of(site.category, site.name) == ROLE_WINDOW;
+    return !batch->phase[at] && site_role(rows->trace, batch->site[at]) == ROLE_WINDOW;
 }
 
 static int take(void *part, const struct gait_batch *batch)

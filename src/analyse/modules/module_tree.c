@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/shard_owner.h"
+#include "load/site_role.h"
 
 enum { MOST_OPEN = 1 << 16, MOST_NODES = 1 << 20, MOST_TEXT = 1 << 24 };
 
@@ -114,7 +115,7 @@ static int learn_module_class(struct module_tree *tree, const struct gait_event 
 static int learn_site(struct walking *walking, const struct gait_event *event,
                       struct known_site *site)
 {
-    const enum role role = role_of(event->category, event->name);
+    const enum role role = site_role(walking->launches.trace, event->site);
     site->role = role;
     site->kind = SITE_OTHER;
     site->name = event->name;

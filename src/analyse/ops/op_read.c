@@ -22,7 +22,7 @@
 #include "base/fail.h"
 #include "load/order/open_calls.h"
 #include "load/shard_owner.h"
-#include "vocabulary/roles.h"
+#include "load/site_role.h"
 
 #define MOST_TEXT (1u << 20)
 #define MOST_NS 9.2e18 // that an int64_t holds
@@ -134,7 +134,7 @@ static enum site_kind kind_of(const struct gait_ops_query *query, enum role role
 static int learn_site(struct capture *capture, const struct gait_event *event,
                       struct known_site *site)
 {
-    const enum role role = role_of(event->category, event->name);
+    const enum role role = site_role(capture->trace, event->site);
     const bool is_step = strncmp(event->name, STEP_PREFIX, strlen(STEP_PREFIX)) == 0;
     site->kind = is_left_out(event->name) ? SITE_OTHER : kind_of(capture->query, role);
     site->is_range =
@@ -527,7 +527,7 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         .trace = trace,
         .query = query,
         .first = ops->count,
-        .has_devices = launch_ops_has_devices(trace),
+        .has_devices = site_role_any(trace, ROLES_OF_DEVICES),
         .sites = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *capture.sites),
         .tids = calloc((size_t)tracks + 1, sizeof *capture.tids),
         .is_wanted = calloc((size_t)tracks + 1, sizeof *capture.is_wanted),

@@ -7,6 +7,7 @@
 #include "analyse/steps/trace_facts.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "load/site_role.h"
 
 enum { MOST_ROWS = 1 << 28 };
 
@@ -44,8 +45,8 @@ int path_sites_make(struct path_sites *sites, const struct gait_trace *trace,
         if (status)
             return status;
         site->name = info.name;
-        site->role = (uint8_t)role_of(info.category, info.name);
-        site->lane = (uint8_t)device_lane_of(info.category, info.name);
+        site->role = (uint8_t)site_role(trace, i);
+        site->lane = (uint8_t)role_lane((enum role)site->role);
         site->is_engine = trace_hint_of((enum role)site->role, info.name) == HINT_ENGINE;
         site->name_mask = path_scales_match(scales, info.name);
         site->role_mask = match_role(scales, (enum role)site->role);

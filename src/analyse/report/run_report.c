@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "load/site_role.h"
 #include "vocabulary/metadata.h"
 #include "vocabulary/meters.h"
 
@@ -310,7 +311,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
         status = read_ignored(report, trace);
     if (!status)
         status = read_events(report, trace);
-    if (!status && device_run_is_on_record(trace))
+    if (!status && site_role_any(trace, ROLES_OF_DEVICES))
         status = device_run_make(&report->devices, trace);
     if (!status)
         status = energy_run_read(&report->energy, trace);

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "analyse/compat/itwinai.h"
-#include "analyse/device/device_rows.h"
 #include "base/csv/csv_reader.h"
 #include "base/fail.h"
+#include "vocabulary/roles.h"
 
 enum { MOST_COLUMNS = 8, SECONDS_IN_HOUR = 3600, WHY_BYTES = 300 };
 
@@ -118,7 +118,7 @@ static void add_once(struct itwinai_sums *sums, const char *name, double us)
         return;
     if (!strncmp(name, "Memcpy", 6) || !strncmp(name, "Memset", 6))
         sums->copies_us += us;
-    else if (device_lane_of("kernel", name) == LANE_COMM)
+    else if (role_of(role_category(ROLE_KERNEL), name) == ROLE_COLLECTIVE)
         sums->collectives_us += us;
     else
         sums->kernels_us += us;

@@ -7,7 +7,7 @@
 #include "export/chrome/args_json.h"
 #include "export/number_text.h"
 #include "export/output/output_stream.h"
-#include "vocabulary/roles.h"
+#include "load/site_role.h"
 
 #define MOST_LAUNCHES ((size_t)1 << 26)
 
@@ -111,7 +111,7 @@ static int write_args(struct pt_writer *writer, const struct gait_event *event, 
 int pt_devices_span(struct pt_devices *devices, struct pt_writer *writer,
                     const struct gait_event *event)
 {
-    const bool is_call = role_of(event->category, event->name) == ROLE_RUNTIME;
+    const bool is_call = site_role(writer->trace, event->site) == ROLE_RUNTIME;
     const uint64_t link = link_of(writer, event);
     const uint64_t known = link ? number_map_get(&devices->launches, link) : 0;
     struct caller by = {known ? known - 1 : 0, event->track};

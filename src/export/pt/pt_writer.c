@@ -11,7 +11,7 @@
 #include "export/number_text.h"
 #include "export/output/output_stream.h"
 #include "load/shard_owner.h"
-#include "vocabulary/roles.h"
+#include "load/site_role.h"
 
 // Kineto counts time from the last whole quarter of a year since 1970, so that a
 // double holds every nanosecond and files of several ranks can be laid together.
@@ -198,14 +198,6 @@ static void find_times(struct pt_writer *writer)
     writer->base_ns = writer->begin_ns - writer->begin_ns % QUARTER_NS;
 }
 
-static void look_for_step_ranges(struct pt_writer *writer)
-{
-    struct gait_site_info info;
-    for (uint32_t i = 0; i < writer->all_sites && !writer->has_step_ranges; i++)
-        writer->has_step_ranges = gait_trace_site(writer->trace, i, &info) == 0 &&
-                                  role_of(info.category, info.name) == ROLE_STEP;
-}
-
 int pt_writer_init(struct pt_writer *writer, const struct export_run *run)
 {
     *writer = (struct pt_writer){.run = run, .trace = run->trace, .out = run->out};
@@ -234,7 +226,7 @@ int pt_writer_init(struct pt_writer *writer, const struct export_run *run)
         return status;
     }
     find_times(writer);
-    look_for_step_ranges(writer);
+    writer->has_step_ranges = site_role_any(writer->trace, ROLE_BIT(ROLE_STEP));
     return GAIT_OK;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/hash_index.h"
+#include "vocabulary/roles.h"
 
 #define SITE_LIMIT (16u << 20)
 #define FIRST_ROOM 256
@@ -39,6 +40,7 @@ void site_table_finish(struct site_table *table)
     if (!table)
         return;
     free(table->sites);
+    free(table->roles);
     hash_index_finish(&table->index);
     *table = (struct site_table){0};
 }
@@ -46,7 +48,8 @@ void site_table_finish(struct site_table *table)
 int site_table_number(struct site_table *table, const struct gait_site_info *site,
                       uint32_t *ret_number)
 {
-    struct array_shape shape = {sizeof(*table->sites), SITE_LIMIT};
+    const struct array_shape shape = {sizeof(*table->sites), SITE_LIMIT},
+                             roles = {sizeof(*table->roles), SITE_LIMIT};
     struct hash_index *index = &table->index;
     const uint32_t hash = hash_site(site);
     int status = hash_index_reserve(index, FIRST_ROOM);
@@ -58,9 +61,13 @@ int site_table_number(struct site_table *table, const struct gait_site_info *sit
         at = hash_index_next(index, at);
     if (!index->places[at].row) {
         status = array_reserve((void **)&table->sites, &table->capacity, table->count + 1, shape);
+        if (!status)
+            status = array_reserve((void **)&table->roles, &table->role_capacity, table->count + 1,
+                                   roles);
         if (status)
             return status;
         hash_index_put(index, at, hash, (uint32_t)table->count);
+        table->roles[table->count] = (uint8_t)role_of(site->category, site->name);
         table->sites[table->count++] = *site;
     }
     *ret_number = index->places[at].row - 1;

@@ -13,7 +13,8 @@
 
 struct site_table {
     struct gait_site_info *sites; // 0 is the site without a name
-    size_t count, capacity;
+    uint8_t *roles;               // of each: enum role, decided once
+    size_t count, capacity, role_capacity;
     struct hash_index index;
 };
 

@@ -31,34 +31,6 @@ static struct device_rows rows_of(struct device_event *events, size_t count,
     return rows;
 }
 
-TEST("breakdown: categories of every generation, and communication by the kernel's name")
-{
-    static const struct {
-        const char *category, *name;
-        enum device_lane lane;
-    } cases[] = {
-        {"kernel", "void gemm()", LANE_COMPUTE},
-        {"Kernel", "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)", LANE_COMM},
-        {"kernel", "mscclppKernel_RCCL_x", LANE_COMM},
-        {"kernel", "__amd_rocclr_copyBuffer", LANE_COMPUTE},
-        {"kernel", "cross_device_reduce_1stage", LANE_COMPUTE},
-        {"gpu_memcpy", "Memcpy DtoD (ncclDevKernel)", LANE_COPY},
-        {"Memcpy", "Memcpy HtoD", LANE_COPY},
-        {"gpu_memset", "Memset (Device)", LANE_COPY},
-        {"Memset", "Memset (Device)", LANE_COPY},
-        {"gpu_user_annotation", "nccl:all_reduce", LANE_NONE},
-        {"cuda_sync", "Stream Wait Event", LANE_NONE},
-        {"mtia_ccp_events", "kernel", LANE_NONE},
-        {"collective_comm", "nccl", LANE_NONE},
-        {"cpu_op", "triton_kernel", LANE_NONE},
-        {"overhead", "Buffer Flush", LANE_NONE},
-        {"", "", LANE_NONE},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (!is_int(device_lane_of(cases[i].category, cases[i].name), cases[i].lane))
-            printf("# %s %s\n", cases[i].category, cases[i].name);
-}
-
 TEST("breakdown: a rank worked out by hand")
 {
     struct device_event events[] = {

@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "load/site_role.h"
 #include "support/shard_builder.h"
 #include "support/tap.h"
 
@@ -51,8 +52,9 @@ static void save_rank(int rank, bool is_closed)
     snprintf(text, sizeof(text), "own %d", rank);
     builder_string(&builder, 1, "step");
     builder_string(&builder, 2, text);
+    builder_string(&builder, 3, "kernel");
     builder_site(&builder, 1, 0, 1);
-    builder_site(&builder, 2, 0, 2);
+    builder_site(&builder, 2, 3, 2);
     builder_track(&builder, 2, "early", 0);
     builder_put(&builder, TABLE_MARK, 2, 2,
                 &(struct builder_rows){
@@ -84,6 +86,13 @@ TEST("run: shards keep who they are and share their sites")
     ok(!gait_trace_site(trace, 1, &site));
     is_str(site.name, "step");
     is_int(gait_trace_site(trace, 4, &site), GAIT_ERR_MISSING);
+    is_int(site_role(trace, 1), ROLE_OTHER);
+    is_int(site_role(trace, 2), ROLE_KERNEL);
+    is_int(site_role(trace, 3), ROLE_KERNEL);
+    is_int(site_role(trace, 4), ROLE_OTHER);
+    is_int(site_role(trace, GAIT_NO_SITE), ROLE_OTHER);
+    ok(site_role_any(trace, ROLES_OF_DEVICES));
+    ok(!site_role_any(trace, ROLE_BIT(ROLE_COLLECTIVE) | ROLE_BIT(ROLE_STEP)));
     ok(!gait_trace_shard(trace, 1, &shard));
     is_int(shard.rank, 1);
     is_str(shard.host, "n\xc3\xb6"
