@@ -233,6 +233,7 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
     struct verdict_facts facts = {.events = is_about_some ? ledger->events : report->events,
                                   .dropped = is_about_some ? ledger->dropped : report->dropped,
                                   .damages = report->damage_count,
+                                  .gaps = report->gap_count,
                                   .is_disk_full = lost_to_full_disk(report),
                                   .has_samples = report->has_samples,
                                   .in_run = steps_in_run(report),

@@ -378,6 +378,15 @@ static bool judge_slow_rank(const struct verdict_facts *facts, struct verdict *v
     return true;
 }
 
+// What made the steps may be in what is damaged.
+static void judge_rest(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    verdict->number = VERDICT_DAMAGED;
+    evidence_count(&verdict->evidence, "damage", facts->gaps);
+    verdict_say(verdict, NOTE_DAMAGED_REST);
+    verdict_advise(verdict, NOTE_TRY_COPY);
+}
+
 static void judge_without_steps(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct judged_part *most = largest(&facts->judged, WORK_UNKNOWN);
@@ -531,6 +540,8 @@ static void judge_work(const struct verdict_facts *facts, struct verdict *verdic
         tell_outside(facts, verdict);
     } else if (facts->lacks_device_rows) {
         judge_without_device_rows(verdict);
+    } else if (!facts->steps && facts->gaps) {
+        judge_rest(facts, verdict);
     } else if (!facts->steps) {
         judge_without_steps(facts, verdict);
     } else if (!judge_start_up(facts, verdict) && !judge_slow_rank(facts, verdict)) {

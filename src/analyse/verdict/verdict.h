@@ -81,6 +81,7 @@ struct torch_known {
 struct verdict_facts {
     uint64_t events, dropped;   // of the threads that made the steps
     uint64_t damages;           // places of the files that cannot be read
+    uint64_t gaps;              // of these, such that lack what was in them
     bool is_disk_full;          // which is why most of the dropped were
     uint64_t steps, open_steps; // open: begun and never ended
     struct failure failure;

@@ -14,6 +14,7 @@
 #include "answer/answer_parts.h"
 #include "answer/device/device_table.h"
 #include "answer/energy/energy_answer.h"
+#include "answer/rank_gaps.h"
 #include "answer/report/report_ends.h"
 #include "answer/report/torch_answer.h"
 #include "answer/sentence_text.h"
@@ -56,6 +57,25 @@ static void say_ignored(const struct making *making)
         snprintf(text, sizeof text, "ignored setting in process %" PRId64 ": %.500s",
                  making->report->ignored[i].pid, making->report->ignored[i].words);
         sheet_say(making->sheet, SAY_ALERT, text);
+    }
+}
+
+// All figures are of what is left. A file that was not closed lacks its end only.
+static void say_gaps(const struct making *making)
+{
+    const uint32_t gaps = making->report->gap_count;
+    for (uint32_t i = 0; gaps && i < gait_trace_damage_count(making->trace); i++) {
+        struct gait_damage_info damage;
+        char text[1200], more[80] = "";
+        if (gait_trace_damage(making->trace, i, &damage) || (damage.offset && !damage.bytes))
+            continue;
+        if (gaps > 1)
+            snprintf(more, sizeof more, " (and %" PRIu32 " more place%s: see Damage)", gaps - 1,
+                     units_plural(gaps - 1));
+        snprintf(text, sizeof text, "gait cannot read all of the run: %.200s: %.800s%s",
+                 file_name_of(damage.path), damage.what, more);
+        sheet_say(making->sheet, SAY_ALERT, text);
+        return;
     }
 }
 
@@ -522,7 +542,12 @@ static int put_all(const struct making *making)
 {
     const struct run_report *report = making->report;
     put_title(making);
+    const int status = rank_gaps_say(making->sheet, making->trace, true);
+    if (status)
+        return status;
+    rank_gaps_say_steps(making->sheet, report);
     report_ends_say(making->sheet, making->report, making->trace);
+    say_gaps(making);
     say_ignored(making);
     put_verdict(making);
     report_ends_list(making->sheet, making->trace);
