@@ -123,19 +123,15 @@ static void put_question(const struct making *making)
 // What the judged time consists of, for scripts; the first one leads.
 static void put_parts(const struct making *making)
 {
-    static const char *const ids[WORK_KINDS] = {
-        [WORK_PEERS] = "comm", [WORK_COPYING] = "copies", [WORK_EVAL_MODE] = "evaluation"};
     static const struct column columns[] = {
         {.key = "id"}, {.key = "share"}, {.key = "ns"}, {.key = "of_ns"}};
     static const struct table table = {.key = "verdict_parts", COLUMNS_ARE(columns)};
     const struct verdict *verdict = &making->report->verdict;
-    const bool is_python = verdict->cause == VERDICT_UNEXPLAINED;
     sheet_table(making->sheet, &table);
     for (size_t i = 0; i < verdict->part_count; i++) {
         const struct verdict_part *part = &verdict->parts[i];
-        const char *id = ids[part->work] ? ids[part->work] : sentence_work_id(part->work);
         const struct value cells[] = {
-            value_text(part->work == WORK_UNKNOWN && is_python ? "python" : id),
+            value_text(sentence_work_id(part->work)),
             value_real(part->of_ns ? (double)part->ns / (double)part->of_ns : 0),
             value_uint(part->ns), value_uint(part->of_ns)};
         sheet_row(making->sheet, cells, 0);
