@@ -322,8 +322,9 @@ def test_ops_outside_of_all_modules_are_computing(gait, tmp_path):
     assert "Python" not in report["verdict"]
 
 
-def test_reading_a_number_is_no_computing(gait, tmp_path):
-    report = in_no_phase(gait, tmp_path / "run", "aten::item", 390 * MS, op_ns=270 * MS)
+@pytest.mark.parametrize("name, op_ns", [("aten::item", 270 * MS), ("aten::mm", 9_000)])
+def test_reading_a_number_and_small_ops_are_no_computing(gait, tmp_path, name, op_ns):
+    report = in_no_phase(gait, tmp_path / "run", name, 390 * MS, op_ns=op_ns)
     assert report["verdict_id"] == "unexplained"
     assert parts_of(report)["python"] == pytest.approx(0.75, abs=0.02)
 

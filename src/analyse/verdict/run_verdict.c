@@ -54,6 +54,12 @@ static void judge_marked(const struct run_report *report, struct judged_part *pa
     }
 }
 
+// With the ops that it calls.
+static bool is_small(const struct top_op *op)
+{
+    return op->calls && op->total_ns / op->calls < SMALL_OP_NS;
+}
+
 // A number that is read out of a tensor: no computing, whatever reads it.
 static bool is_reading(const char *name)
 {
@@ -61,13 +67,15 @@ static bool is_reading(const char *name)
 }
 
 // What ops take of the time in no phase, as far as they were on record: code outside of any
-// module computes, too.
+// module computes, too. Small ops are left to what calls them, which costs as much.
 static uint64_t ops_in_no_phase_ns(const struct torch_report *torch)
 {
     const uint64_t recorded_ns = intervals_total(&torch->unphased);
     uint64_t ops_ns = 0;
-    for (size_t i = 0; i < torch->ops.count; i++)
-        ops_ns += is_reading(torch->ops.rows[i].name) ? 0 : torch->ops.rows[i].unphased_ns;
+    for (size_t i = 0; i < torch->ops.count; i++) {
+        const struct top_op *op = &torch->ops.rows[i];
+        ops_ns += is_reading(op->name) || is_small(op) ? 0 : op->unphased_ns;
+    }
     if (!recorded_ns)
         return 0;
     const double share = ops_ns < recorded_ns ? (double)ops_ns / (double)recorded_ns : 1;
