@@ -34,7 +34,7 @@ static const struct phase_rule {
     {{"logging", "logging", "log less often", 3}, TORCH_LOGGING},
     {{"garbage", "collecting garbage", "gc.freeze() behind set-up, or collect between steps", 2},
      TORCH_GC},
-    {{"other", "the loop's own Python", "use gait run --sample 1000 to see what runs there", 25},
+    {{"other", "time outside all phases", "use gait run --sample 1000 to see what runs there", 25},
      TORCH_OTHER},
 };
 

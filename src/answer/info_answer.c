@@ -10,6 +10,7 @@
 
 #include "answer/answer_parts.h"
 #include "answer/answers.h"
+#include "answer/rank_gaps.h"
 #include "answer/trace_totals.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
@@ -196,63 +197,6 @@ static void say_lost_names(struct sheet *sheet, const struct gait_trace *trace)
     }
 }
 
-// A file of an imported job, by its rank.
-struct rank_file {
-    int64_t rank;
-    const char *source; // as JSON
-};
-
-static int compare_files(const void *left, const void *right)
-{
-    const struct rank_file *a = left, *b = right;
-    return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank)
-                              : strcmp(a->source, b->source);
-}
-
-static void say_same_ranks(struct sheet *sheet, const struct rank_file *files, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        char text[1000];
-        // processes of one file have its rank
-        if (files[i].rank != files[i - 1].rank || !strcmp(files[i].source, files[i - 1].source))
-            continue;
-        snprintf(text, sizeof text, "rank %" PRId64 " is said by %.400s and by %.400s",
-                 files[i].rank, files[i - 1].source, files[i].source);
-        sheet_say(sheet, SAY_ITEM, text);
-    }
-}
-
-// Of imported traces: ranks of the job that are not here, and such as are here twice.
-static int say_ranks(struct sheet *sheet, const struct gait_trace *trace)
-{
-    const uint32_t shards = gait_trace_shard_count(trace);
-    struct rank_file *files = calloc((size_t)shards + 1, sizeof *files);
-    size_t count = 0, ranks = 0;
-    double world = 0;
-    if (!files)
-        return fail(GAIT_ERR_MEMORY, "no memory for %" PRIu32 " ranks", shards);
-    for (uint32_t i = 0; i < shards; i++) {
-        const char *source = gait_trace_metadata(trace, i, meta.source);
-        const char *info = gait_trace_metadata(trace, i, "trace.distributedInfo");
-        struct gait_shard_info shard;
-        const double size = info ? json_member_count(info, "world_size") : 0;
-        world = size > world ? size : world;
-        if (source && !gait_trace_shard(trace, i, &shard) && shard.rank >= 0)
-            files[count++] = (struct rank_file){shard.rank, source};
-    }
-    qsort(files, count, sizeof *files, compare_files);
-    for (size_t i = 0; i < count; i++)
-        ranks += !i || files[i].rank != files[i - 1].rank;
-    if (count && (double)ranks < world) {
-        char text[100];
-        snprintf(text, sizeof text, "%zu of %.0f are here", ranks, world);
-        sheet_section(sheet, "Ranks", text);
-    }
-    say_same_ranks(sheet, files, count);
-    free(files);
-    return 0;
-}
-
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     const struct gait_trace *trace = asked->trace;
@@ -274,7 +218,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
             say_samples(sheet, gait_trace_metadata(trace, i, meta.sampler));
     say_damage(sheet, trace);
     say_lost_names(sheet, trace);
-    return status ? status : say_ranks(sheet, trace);
+    return status ? status : rank_gaps_say(sheet, trace, false);
 }
 
 static const char *const about[] = {

@@ -226,5 +226,5 @@ def test_a_program_that_imports_torch_and_does_not_train(gait, tmp_path):
     assert report["verdict_id"] == "no-optimizer"
     assert report["verdict"].endswith("try: mark each iteration with gait.step()")
     screen = gait("report", "run").stdout
-    assert "Memory  peak 250 MB\n" in screen
+    assert "Memory  resident peak 250 MB\n" in screen
     assert "aten::mm" in screen

@@ -288,3 +288,114 @@ def test_copies_are_told_from_a_tenth_of_the_steps_on(gait, tmp_path, tenths, is
     found = finding(training.report(gait, tmp_path / "run"), "copies")
     assert bool(found) == is_told
     assert not is_told or found["share"] == pytest.approx(tenths / 1000, abs=0.001)
+
+
+# --- what lies in no phase ---------------------------------------------------------------
+
+
+def in_no_phase(gait, run, name, cpu_ns, length=300 * MS, op_ns=0):
+    """Steps of 100 ms in phases and `length` outside, `op_ns` of it in an op; None: without
+    the CPU time of the thread."""
+    training, clocks = Training(), []
+    for _ in range(30):
+        training.step(WORK)
+        training.ops("aten::add", 2, MS)
+        training.rows.append((training.now + 3 * MS, op_ns, training.shard.site("cpu_op", name), 1))
+        training.now += length
+        clocks.append((training.now, training.shard.site("torch", "cpu"), cpu_ns))
+    if cpu_ns is not None:
+        training.shard.rows("counter", training.track, clocks)
+    training.record_all()
+    return training.report(gait, run)
+
+
+def parts_of(report):
+    return {part["id"]: part["share"] for part in report["verdict_parts"]}
+
+
+def test_ops_outside_of_all_modules_are_computing(gait, tmp_path):
+    report = in_no_phase(gait, tmp_path / "run", "aten::mm", 390 * MS, op_ns=270 * MS)
+    assert report["verdict_id"] == "compute-bound"
+    evidence = report["verdict_evidence"]
+    assert evidence["phase"] == "ops in no phase"
+    assert evidence["phase_share"] == pytest.approx(272 / 400, abs=0.02)  # with two aten::add
+    assert "Python" not in report["verdict"]
+
+
+@pytest.mark.parametrize("name, op_ns", [("aten::item", 270 * MS), ("aten::mm", 9_000)])
+def test_reading_a_number_and_small_ops_are_no_computing(gait, tmp_path, name, op_ns):
+    report = in_no_phase(gait, tmp_path / "run", name, 390 * MS, op_ns=op_ns)
+    assert report["verdict_id"] == "unexplained"
+    assert parts_of(report)["python"] == pytest.approx(0.75, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "cpu_ns, wanted, part",
+    [(390 * MS, "unexplained", "python"), (110 * MS, "blocked", "blocked"),
+     (None, "unexplained", "unknown")],
+)  # fmt: skip
+def test_the_loops_own_python_is_named_where_the_cpu_time_shows_it(
+    gait, tmp_path, cpu_ns, wanted, part
+):
+    report = in_no_phase(gait, tmp_path / "run", "aten::mm", cpu_ns, op_ns=MS)
+    assert report["verdict_id"] == wanted
+    assert next(iter(parts_of(report))) == part
+    assert ("loop's own Python" in said(report)) == (part == "python")
+    if cpu_ns:
+        share = report["verdict_evidence"]["cpu_share"]
+        assert share == pytest.approx(cpu_ns / (400 * MS), abs=0.01)
+
+
+@pytest.mark.parametrize("name, want", [("copy", "copies"), ("communication", "comm"),
+                                        ("evaluation", "evaluation")])  # fmt: skip
+def test_parts_and_evidence_call_work_by_one_name(gait, tmp_path, name, want):
+    training = Training()
+    for _ in range(STEPS):
+        training.step({**WORK, name: 900 * MS})
+    training.step(WORK)
+    report = training.report(gait, tmp_path / "run")
+    assert report["verdict_evidence"]["work"] == want
+    assert report["verdict_parts"][0]["id"] == want
+
+
+# --- what is not all of the run ------------------------------------------------------------
+
+
+def test_a_file_that_cannot_be_read_is_said_in_front(gait, tmp_path):
+    """Not that no optimizer stepped: it may have stepped there."""
+    helper = Training(pid=3000)
+    helper.rows.append((START, MS, helper.shard.site("cpu_op", "aten::mm"), 0))
+    assert helper.report(gait, tmp_path / "run")["verdict_id"] == "no-optimizer"
+    (tmp_path / "run" / "node0-1-1.gait").write_bytes(b"no shard at all" * 100)
+    report = asked(gait, tmp_path / "run")
+    assert report["verdict_id"] == "damaged"
+    assert "has no steps" in report["verdict"]
+    lead = gait("report", "run").stdout.split("\n\n")[0]
+    assert "gait cannot read all of the run: node0-1-1.gait" in lead
+
+
+def test_ranks_that_made_fewer_steps_and_two_of_one_number_are_said(gait, tmp_path):
+    for pid, rank, steps in ((2000, 0, 30), (2001, 1, 20), (2002, 1, 4)):
+        training = Training(pid=pid, rank=rank)
+        for _ in range(steps):
+            training.step(WORK)
+        training.report(gait, tmp_path / "run")
+    lead = gait("report", "run").stdout.split("\n\n")[0]
+    assert "processes 2001 and 2002 both say that they are rank 1" in lead
+    assert "uneven numbers of steps: rank 0 made 30, rank 1 only 24" in " ".join(lead.split())
+
+
+def test_files_that_a_loader_reads_are_no_checkpoints(gait, tmp_path):
+    """torch.load() of each sample, and of the data before the first step."""
+    training = Training()
+    training.step({"checkpoint": 5_000 * MS})
+    for _ in range(30):
+        load = training.shard.site("phase", "checkpoint")
+        training.rows.append((training.now + MS, 150 * MS, load, 1))
+        training.step({**WORK, "input": 200 * MS})
+    report = training.report(gait, tmp_path / "run")
+    shares = {phase["name"]: phase["total_ns"] for phase in report["phases"]}
+    assert (shares["input"], shares["checkpoint"]) == (30 * 200 * MS, 0)
+    assert report["verdict_id"] == "input-bound"
+    parts = {part["name"]: part["total_ns"] for part in report["run"]}
+    assert (parts["checkpoint"], parts["start-up"]) == (0, 5_000 * MS)

@@ -55,13 +55,51 @@ static int keep_recorded(const struct gathering *gathering, const struct rank_st
     return GAIT_OK;
 }
 
+struct unphased {
+    struct intervals *times;
+    int status;
+};
+
+static void take_unphased(const struct torch_piece *piece, void *context)
+{
+    struct unphased *unphased = context;
+    if (piece->phase == TORCH_OTHER && !unphased->status)
+        unphased->status =
+            intervals_add(unphased->times, piece->start_ns, piece->start_ns + (int64_t)piece->ns);
+}
+
+// Time of steps with ops on record: what of it no phase has.
+static int find_unphased(const struct rank_steps *steps, struct intervals *times)
+{
+    const struct training_thread *thread = &steps->thread;
+    struct unphased unphased = {.times = times};
+    struct intervals unrecorded, recorded;
+    intervals_init(&unrecorded);
+    intervals_init(&recorded);
+    int status = intervals_subtract(&unrecorded, &steps->windows, &thread->facts.windows);
+    if (!status)
+        status = intervals_subtract(&recorded, &steps->windows, &unrecorded);
+    const struct torch_ledger ledger = {.facts = &thread->facts,
+                                        .windows = &recorded,
+                                        .evaluation = &thread->evaluation,
+                                        .visit = take_unphased,
+                                        .context = &unphased};
+    if (!status)
+        status = torch_ledger_split(&ledger);
+    intervals_finish(&unrecorded);
+    intervals_finish(&recorded);
+    return status ? status : unphased.status;
+}
+
 // What only the first rank is asked.
 static int take_first(struct gathering *gathering, const struct rank_steps *steps)
 {
     struct torch_report *torch = gathering->job->torch;
     torch->apart.before_compile_ns =
         torch_judged_compile_before(&steps->thread.facts, steps->windows.rows[0].start_ns);
-    const int status = keep_recorded(gathering, steps);
+    int status = keep_recorded(gathering, steps);
+    if (!status)
+        status = find_unphased(steps, &torch->unphased);
     return status ? status : torch_epochs_find(&gathering->epochs, &steps->thread, &steps->windows);
 }
 

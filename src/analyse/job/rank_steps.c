@@ -257,11 +257,20 @@ static int count_recorded(const struct hook_facts *facts, struct torch_rank *ran
 
 // --- all of it ------------------------------------------------------------------------------
 
+static void sum_clock(struct torch_rank *rank, const struct step_clock *clock)
+{
+    for (size_t i = 0; i < clock->count; i++) {
+        rank->clocked_ns += (uint64_t)(clock->rows[i].end_ns - clock->rows[i].start_ns);
+        rank->cpu_ns += (uint64_t)clock->rows[i].cpu_ns;
+    }
+}
+
 // Recorders before this one did not clock the steps.
 static int find_window_cost(struct rank_steps *steps, struct step_clock *clock)
 {
     const struct hook_facts *facts = &steps->thread.facts;
     int status = GAIT_OK;
+    sum_clock(&steps->rank, clock);
     if (!clock->count) {
         step_clock_finish(clock);
         status = step_clock_take(clock, &steps->windows);

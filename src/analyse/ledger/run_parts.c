@@ -25,10 +25,10 @@ static void add_piece(const struct torch_piece *piece, void *context)
     enum run_part part = RUN_BETWEEN;
     if (piece->phase == TORCH_EVALUATION)
         part = RUN_EVALUATION;
+    else if (!piece->window) // what is loaded there may be the data as well as a checkpoint
+        part = RUN_START_UP;
     else if (piece->phase == TORCH_CHECKPOINT)
         part = RUN_CHECKPOINT;
-    else if (!piece->window)
-        part = RUN_START_UP;
     else if (piece->window == gaps->last)
         part = RUN_AFTER;
     gaps->parts->parts[part] += piece->ns;

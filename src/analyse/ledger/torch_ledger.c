@@ -93,6 +93,12 @@ static void close_until(struct painter *painter, int64_t at_ns)
     }
 }
 
+// A loader whose samples are files calls torch.load() for each: that is no checkpoint.
+static unsigned phase_within(unsigned outer, unsigned phase)
+{
+    return outer == TORCH_INPUT && phase == TORCH_CHECKPOINT ? TORCH_INPUT : phase;
+}
+
 static int open_span(struct painter *painter, const struct hook_fact *fact)
 {
     const struct array_shape shape = {sizeof *painter->open, MOST_OPEN};
@@ -105,7 +111,8 @@ static int open_span(struct painter *painter, const struct hook_fact *fact)
     int status =
         array_reserve((void **)&painter->open, &painter->capacity, painter->open_count + 1, shape);
     if (!status)
-        painter->open[painter->open_count++] = (struct open_span){fact->end_ns, fact->phase};
+        painter->open[painter->open_count++] =
+            (struct open_span){fact->end_ns, phase_within(phase, fact->phase)};
     return status;
 }
 

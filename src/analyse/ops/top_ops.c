@@ -38,6 +38,24 @@ static void add_times(struct top_ops_taking *taking, uint32_t site, uint64_t len
         sum->longest_ns = length;
 }
 
+// How much of the op no phase has.
+static uint64_t unphased_ns(const struct top_ops_wish *wish, const struct gait_event *op,
+                            int64_t end_ns)
+{
+    const struct intervals *unphased = wish->unphased;
+    uint64_t sum_ns = 0;
+    if (op->track != wish->track)
+        return 0;
+    for (size_t i = intervals_from(unphased, op->start_ns); i < unphased->count; i++) {
+        const struct interval *row = &unphased->rows[i];
+        if (row->start_ns >= end_ns)
+            break;
+        const int64_t from_ns = row->start_ns > op->start_ns ? row->start_ns : op->start_ns;
+        sum_ns += (uint64_t)(row->end_ns < end_ns ? row->end_ns : end_ns) - (uint64_t)from_ns;
+    }
+    return sum_ns;
+}
+
 static int take_op(const struct torch_event *seen, void *context)
 {
     struct top_ops_taking *taking = context;
@@ -52,7 +70,9 @@ static int take_op(const struct torch_event *seen, void *context)
     if (!parent && !is_in_step(&taking->wish, op->start_ns))
         return GAIT_OK;
     add_times(taking, op->site, (uint64_t)op->duration_ns);
-    if (parent) {
+    if (!parent) {
+        taking->sums[op->site].unphased_ns += unphased_ns(&taking->wish, op, end_ns);
+    } else {
         const int64_t inside_ns = end_ns < parent->end_ns ? end_ns : parent->end_ns;
         taking->sums[parent->number].self_ns -= (uint64_t)inside_ns - (uint64_t)op->start_ns;
     }
@@ -78,6 +98,7 @@ static void add_row(struct top_op *to, const struct top_op *from)
     to->calls += from->calls;
     to->self_ns += from->self_ns;
     to->total_ns += from->total_ns;
+    to->unphased_ns += from->unphased_ns;
     if (from->longest_ns > to->longest_ns)
         to->longest_ns = from->longest_ns;
 }

@@ -17,7 +17,8 @@ struct op_walk;
 struct top_op {
     const char *name;
     uint64_t calls, self_ns, total_ns;
-    uint64_t longest_ns; // of one call
+    uint64_t longest_ns;  // of one call
+    uint64_t unphased_ns; // of calls that no op made, in the time that was asked for
 };
 
 struct top_ops {
@@ -30,7 +31,9 @@ struct top_ops {
 struct top_ops_wish {
     const struct torch_phases *phases;
     int64_t since_ns;
-    const struct intervals *steps; // in order; none: all ops
+    const struct intervals *steps;    // in order; none: all ops
+    const struct intervals *unphased; // time of this track that no phase has
+    uint32_t track;
 };
 
 struct top_ops_taking;

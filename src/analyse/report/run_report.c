@@ -299,6 +299,17 @@ static int read_events(struct run_report *report, struct gait_trace *trace)
     return status ? status : read_drops(report, trace);
 }
 
+// A file that was not closed lacks its end only.
+static void count_damage(struct run_report *report, const struct gait_trace *trace)
+{
+    report->damage_count = gait_trace_damage_count(trace);
+    for (uint32_t i = 0; i < report->damage_count; i++) {
+        struct gait_damage_info damage;
+        if (!gait_trace_damage(trace, i, &damage))
+            report->gap_count += damage.bytes || !damage.offset;
+    }
+}
+
 int run_report_make(struct run_report *report, struct gait_trace *trace)
 {
     *report = (struct run_report){.shard_count = 0};
@@ -315,7 +326,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
         status = device_run_make(&report->devices, trace);
     if (!status)
         status = energy_run_read(&report->energy, trace);
-    report->damage_count = gait_trace_damage_count(trace);
+    count_damage(report, trace);
     return status ? status : run_verdict_make(report, trace);
 }
 

@@ -80,6 +80,7 @@ struct run_report {
     int64_t start_ns, wall_ns;        // from the first start to the last end
     uint64_t events, dropped;
     uint32_t damage_count; // places that cannot be read
+    uint32_t gap_count;    // of these, files and parts of files that lack what was in them
     struct steps_summary steps;
     struct step_curve step_curve;
     uint64_t open_steps;                     // begun and never ended

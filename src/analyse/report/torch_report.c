@@ -28,6 +28,7 @@ void torch_report_finish(struct torch_report *torch)
     if (!torch)
         return;
     torch_phases_finish(&torch->phases);
+    intervals_finish(&torch->unphased);
     inventory_finish(&torch->survey);
 }
 

@@ -34,6 +34,7 @@ struct torch_rank {
     double step_samples, step_tokens;   // of a step behind the first one, 0: not known
     uint64_t recorded;                  // steps with their ops
     uint64_t recorded_ns;               // time of steps in which ops were on record
+    uint64_t clocked_ns, cpu_ns;        // of steps, and what the thread used; 0: not known
     struct window_cost windows;
     struct interval recording;     // of its process: when it was on record
     struct process_life life;      // when it lived,
@@ -82,8 +83,9 @@ struct torch_report {
     enum note epochs_why; // there are none; or NOTE_NONE
     struct torch_slow slow;
     bool has_optimizer;
-    enum torch_rounds rounds; // what made the first rank's steps, if gait.step() did not
-    struct top_ops ops;       // of the first rank's process
+    enum torch_rounds rounds;  // what made the first rank's steps, if gait.step() did not
+    struct top_ops ops;        // of the first rank's process
+    struct intervals unphased; // of its steps, when ops were on record and no phase lasted
     struct loader_work loading;
     struct torch_cost cost;
     struct torch_lost lost;

@@ -14,7 +14,11 @@ static int begin_ops(struct takings *takings, struct op_walk *walk, struct torch
                      struct arena *arena)
 {
     const struct inventory_shard *shard = &torch->survey.shards[walk->shard];
-    const struct top_ops_wish wish = {&torch->phases, shard->ops_since_ns, &torch->flops.steps};
+    const struct top_ops_wish wish = {.phases = &torch->phases,
+                                      .since_ns = shard->ops_since_ns,
+                                      .steps = &torch->flops.steps,
+                                      .unphased = &torch->unphased,
+                                      .track = torch->ranks[0].track};
     int status = GAIT_OK;
     if (shard->events[ROLE_OP])
         status = top_ops_begin(&takings->ops, walk, &wish);

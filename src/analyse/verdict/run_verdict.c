@@ -54,9 +54,38 @@ static void judge_marked(const struct run_report *report, struct judged_part *pa
     }
 }
 
+// With the ops that it calls.
+static bool is_small(const struct top_op *op)
+{
+    return op->calls && op->total_ns / op->calls < SMALL_OP_NS;
+}
+
+// A number that is read out of a tensor: no computing, whatever reads it.
+static bool is_reading(const char *name)
+{
+    return !strcmp(name, "aten::item") || !strcmp(name, "aten::_local_scalar_dense");
+}
+
+// What ops take of the time in no phase, as far as they were on record: code outside of any
+// module computes, too. Small ops are left to what calls them, which costs as much.
+static uint64_t ops_in_no_phase_ns(const struct torch_report *torch)
+{
+    const uint64_t recorded_ns = intervals_total(&torch->unphased);
+    uint64_t ops_ns = 0;
+    for (size_t i = 0; i < torch->ops.count; i++) {
+        const struct top_op *op = &torch->ops.rows[i];
+        ops_ns += is_reading(op->name) || is_small(op) ? 0 : op->unphased_ns;
+    }
+    if (!recorded_ns)
+        return 0;
+    const double share = ops_ns < recorded_ns ? (double)ops_ns / (double)recorded_ns : 1;
+    return (uint64_t)(share * (double)torch->judged.phases[TORCH_OTHER]);
+}
+
 static void judge_found(const struct torch_report *torch, struct judged_part *parts,
                         struct judged *judged)
 {
+    const uint64_t ops_ns = ops_in_no_phase_ns(torch);
     const struct torch_judged *from = &torch->judged;
     *judged = (struct judged){.parts = parts,
                               .total_ns = from->total_ns,
@@ -67,6 +96,9 @@ static void judge_found(const struct torch_report *torch, struct judged_part *pa
             parts[judged->count++] = (struct judged_part){
                 torch->phases.names[i], torch_judged_work(i, torch->phases.names[i]),
                 from->phases[i], i < TORCH_NAMED};
+    if (ops_ns)
+        parts[judged->count++] =
+            (struct judged_part){"ops in no phase", WORK_COMPUTING, ops_ns, true};
 }
 
 static bool has_fused_optimizer(const struct top_ops *ops)
@@ -156,6 +188,10 @@ static struct torch_known know(const struct torch_report *torch, const struct ga
                                 .fetches = torch->loading.fetches,
                                 .workers = torch->loading.workers,
                                 .worker_processes = torch->loading.processes};
+    if (torch->rank_count) {
+        known.clocked_ns = torch->ranks[0].clocked_ns;
+        known.cpu_ns = torch->ranks[0].cpu_ns;
+    }
     know_ops(&torch->ops, &known);
     return known;
 }
@@ -233,6 +269,7 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
     struct verdict_facts facts = {.events = is_about_some ? ledger->events : report->events,
                                   .dropped = is_about_some ? ledger->dropped : report->dropped,
                                   .damages = report->damage_count,
+                                  .gaps = report->gap_count,
                                   .is_disk_full = lost_to_full_disk(report),
                                   .has_samples = report->has_samples,
                                   .in_run = steps_in_run(report),
@@ -240,7 +277,7 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
                                   .steps = steps->count,
                                   .open_steps = report->open_steps};
     struct torch_known known;
-    const size_t room = ledger->count + TORCH_MOST_PHASES + RUN_PART_COUNT;
+    const size_t room = ledger->count + TORCH_MOST_PHASES + 1 + RUN_PART_COUNT;
     struct judged_part *parts = arena_take(&report->arena, room * sizeof *parts);
     if (!parts)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu phases", room);

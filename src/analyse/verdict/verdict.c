@@ -41,6 +41,7 @@ static const struct work_rule work_rules[WORK_KINDS] = {
 struct division {
     uint64_t by_work[WORK_KINDS], unexplained, waiting;
     enum work_kind wait; // the largest of those that are no computing
+    enum work_kind rest; // what the time in no phase is, WORK_UNKNOWN where nothing tells
 };
 
 unsigned verdict_percent(uint64_t part, uint64_t whole)
@@ -102,6 +103,25 @@ static struct division divide(const struct judged *judged)
             division.wait = work;
     }
     return division;
+}
+
+// Only of a thread whose ops and CPU time are on record it is known whether it ran Python
+// or slept. What phases that wait may have slept is not counted twice; one that waits for
+// its device may well use a processor. A small rest is not told apart from computing that
+// waits for its other threads.
+static enum work_kind work_in_no_phase(const struct verdict_facts *facts,
+                                       const struct division *division)
+{
+    const struct torch_known *torch = facts->torch;
+    const double total_ns = (double)facts->judged.total_ns;
+    if (!torch || !torch->op_calls || !torch->clocked_ns || torch->has_device ||
+        verdict_percent(division->unexplained, facts->judged.total_ns) < WORTH_PERCENT)
+        return WORK_UNKNOWN;
+    double asleep = 1 - (double)torch->cpu_ns / (double)torch->clocked_ns;
+    if (facts->processor_of_ns)
+        asleep -= (double)facts->processor_wait_ns / (double)facts->processor_of_ns;
+    const double blocked_ns = asleep * total_ns - (double)division->waiting;
+    return blocked_ns * 2 >= (double)division->unexplained ? WORK_BLOCKED : WORK_PYTHON;
 }
 
 // A phase whose name says nothing stands for itself.
@@ -225,8 +245,10 @@ static void judge_rest_too(const struct verdict_facts *facts, const struct divis
         return;
     evidence_share(&verdict->evidence, "other_share", division->unexplained,
                    facts->judged.total_ns);
-    verdict_say(verdict, facts->torch && facts->torch->op_calls ? NOTE_ALSO_IN_NO_PHASE
-                                                                : NOTE_ALSO_IN_NO_SPAN);
+    verdict_say(verdict, !facts->torch                    ? NOTE_ALSO_IN_NO_SPAN
+                         : division->rest == WORK_PYTHON  ? NOTE_ALSO_IN_PYTHON
+                         : division->rest == WORK_BLOCKED ? NOTE_ALSO_BLOCKED
+                                                          : NOTE_ALSO_IN_NO_PHASE);
 }
 
 static bool has_small_ops(const struct torch_known *torch)
@@ -293,13 +315,20 @@ static void judge_unexplained(const struct verdict_facts *facts, const struct di
 {
     const struct torch_known *torch = facts->torch;
     const bool is_known = !torch || torch->op_calls;
-    verdict->number = is_known ? VERDICT_UNEXPLAINED : VERDICT_UNKNOWN;
+    const bool is_blocked = division->rest == WORK_BLOCKED;
+    verdict->number = is_blocked ? VERDICT_BLOCKED
+                      : is_known ? VERDICT_UNEXPLAINED
+                                 : VERDICT_UNKNOWN;
     verdict->phase = torch ? "other" : NULL;
     evidence_share(&verdict->evidence, "share", division->unexplained, facts->judged.total_ns);
-    verdict_say(verdict, !torch              ? NOTE_IN_NO_SPAN
-                         : torch->has_device ? NOTE_IN_NO_PHASE_DEVICE
-                         : is_known          ? NOTE_IN_NO_PHASE
-                                             : NOTE_OPS_UNKNOWN);
+    if (torch && torch->clocked_ns)
+        evidence_share(&verdict->evidence, "cpu_share", torch->cpu_ns, torch->clocked_ns);
+    verdict_say(verdict, !torch                          ? NOTE_IN_NO_SPAN
+                         : torch->has_device             ? NOTE_IN_NO_PHASE_DEVICE
+                         : !is_known                     ? NOTE_OPS_UNKNOWN
+                         : is_blocked                    ? NOTE_IN_NO_PHASE_BLOCKED
+                         : division->rest == WORK_PYTHON ? NOTE_IN_NO_PHASE
+                                                         : NOTE_IN_NO_PHASE_UNKNOWN);
     verdict_advise(verdict, !torch               ? NOTE_TRY_SPANS
                             : facts->has_samples ? NOTE_TRY_STACKS
                                                  : NOTE_TRY_SAMPLE);
@@ -324,7 +353,7 @@ static void put_parts(struct verdict *verdict, const struct division *division, 
 {
     uint64_t by_work[WORK_KINDS];
     memcpy(by_work, division->by_work, sizeof by_work);
-    by_work[WORK_UNKNOWN] += division->unexplained;
+    by_work[division->rest] += division->unexplained;
     if (verdict->number == VERDICT_OVERHEAD_BOUND) {
         by_work[WORK_HOST] = by_work[WORK_COMPUTING];
         by_work[WORK_COMPUTING] = 0;
@@ -336,7 +365,8 @@ static void put_parts(struct verdict *verdict, const struct division *division, 
 static void judge_phases(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct judged *judged = &facts->judged;
-    const struct division division = divide(judged);
+    struct division division = divide(judged);
+    division.rest = work_in_no_phase(facts, &division);
     const unsigned wait = verdict_percent(division.by_work[division.wait], judged->total_ns);
     enum work_kind lead = division.wait;
     rest_on_steps(verdict, judged);
@@ -345,7 +375,7 @@ static void judge_phases(const struct verdict_facts *facts, struct verdict *verd
         judge_wait(facts, &division, verdict);
     } else if (!judged->count ||
                verdict_percent(division.unexplained, judged->total_ns) >= UNEXPLAINED_PERCENT) {
-        lead = WORK_UNKNOWN;
+        lead = division.rest;
         judge_unexplained(facts, &division, verdict);
     } else if (is_bound(judged, &division, WORK_COMPUTING)) {
         lead = WORK_COMPUTING;
@@ -376,6 +406,15 @@ static bool judge_slow_rank(const struct verdict_facts *facts, struct verdict *v
     verdict_say(verdict, NOTE_SLOW_RANK);
     verdict_advise(verdict, NOTE_TRY_RANK);
     return true;
+}
+
+// What made the steps may be in what is damaged.
+static void judge_rest(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    verdict->number = VERDICT_DAMAGED;
+    evidence_count(&verdict->evidence, "damage", facts->gaps);
+    verdict_say(verdict, NOTE_DAMAGED_REST);
+    verdict_advise(verdict, NOTE_TRY_COPY);
 }
 
 static void judge_without_steps(const struct verdict_facts *facts, struct verdict *verdict)
@@ -531,6 +570,8 @@ static void judge_work(const struct verdict_facts *facts, struct verdict *verdic
         tell_outside(facts, verdict);
     } else if (facts->lacks_device_rows) {
         judge_without_device_rows(verdict);
+    } else if (!facts->steps && facts->gaps) {
+        judge_rest(facts, verdict);
     } else if (!facts->steps) {
         judge_without_steps(facts, verdict);
     } else if (!judge_start_up(facts, verdict) && !judge_slow_rank(facts, verdict)) {
@@ -540,7 +581,6 @@ static void judge_work(const struct verdict_facts *facts, struct verdict *verdic
         tell_outside(facts, verdict);
         tell_tail(&facts->tail, verdict);
     }
-    verdict->cause = verdict->number;
     tell_busy_machine(facts, verdict);
 }
 

@@ -75,12 +75,14 @@ struct torch_known {
     uint64_t op_calls, op_ns;           // on record, and their usual time together; 0: none are
     uint64_t small_op_ns;               // of that: of ops that take less than SMALL_OP_NS
     uint64_t product_ns;                // of that: of products of matrices and convolutions
+    uint64_t clocked_ns, cpu_ns;        // of steps, and what their thread used; 0: not known
     uint64_t workers, worker_processes; // of its loaders, at a time and in all; 0: none are known
 };
 
 struct verdict_facts {
     uint64_t events, dropped;   // of the threads that made the steps
     uint64_t damages;           // places of the files that cannot be read
+    uint64_t gaps;              // of these, such that lack what was in them
     bool is_disk_full;          // which is why most of the dropped were
     uint64_t steps, open_steps; // open: begun and never ended
     struct failure failure;
@@ -107,7 +109,6 @@ enum {
 
 struct verdict {
     enum verdict_number number;
-    enum verdict_number cause; // the same, however busy the machine was
     struct failure failure;
     bool is_machine_busy; // said in front of it
     struct verdict_part {

@@ -14,6 +14,7 @@
 #include "answer/answer_parts.h"
 #include "answer/device/device_table.h"
 #include "answer/energy/energy_answer.h"
+#include "answer/rank_gaps.h"
 #include "answer/report/report_ends.h"
 #include "answer/report/torch_answer.h"
 #include "answer/sentence_text.h"
@@ -56,6 +57,25 @@ static void say_ignored(const struct making *making)
         snprintf(text, sizeof text, "ignored setting in process %" PRId64 ": %.500s",
                  making->report->ignored[i].pid, making->report->ignored[i].words);
         sheet_say(making->sheet, SAY_ALERT, text);
+    }
+}
+
+// All figures are of what is left. A file that was not closed lacks its end only.
+static void say_gaps(const struct making *making)
+{
+    const uint32_t gaps = making->report->gap_count;
+    for (uint32_t i = 0; gaps && i < gait_trace_damage_count(making->trace); i++) {
+        struct gait_damage_info damage;
+        char text[1200], more[80] = "";
+        if (gait_trace_damage(making->trace, i, &damage) || (damage.offset && !damage.bytes))
+            continue;
+        if (gaps > 1)
+            snprintf(more, sizeof more, " (and %" PRIu32 " more place%s: see Damage)", gaps - 1,
+                     units_plural(gaps - 1));
+        snprintf(text, sizeof text, "gait cannot read all of the run: %.200s: %.800s%s",
+                 file_name_of(damage.path), damage.what, more);
+        sheet_say(making->sheet, SAY_ALERT, text);
+        return;
     }
 }
 
@@ -103,19 +123,15 @@ static void put_question(const struct making *making)
 // What the judged time consists of, for scripts; the first one leads.
 static void put_parts(const struct making *making)
 {
-    static const char *const ids[WORK_KINDS] = {
-        [WORK_PEERS] = "comm", [WORK_COPYING] = "copies", [WORK_EVAL_MODE] = "evaluation"};
     static const struct column columns[] = {
         {.key = "id"}, {.key = "share"}, {.key = "ns"}, {.key = "of_ns"}};
     static const struct table table = {.key = "verdict_parts", COLUMNS_ARE(columns)};
     const struct verdict *verdict = &making->report->verdict;
-    const bool is_python = verdict->cause == VERDICT_UNEXPLAINED;
     sheet_table(making->sheet, &table);
     for (size_t i = 0; i < verdict->part_count; i++) {
         const struct verdict_part *part = &verdict->parts[i];
-        const char *id = ids[part->work] ? ids[part->work] : sentence_work_id(part->work);
         const struct value cells[] = {
-            value_text(part->work == WORK_UNKNOWN && is_python ? "python" : id),
+            value_text(sentence_work_id(part->work)),
             value_real(part->of_ns ? (double)part->ns / (double)part->of_ns : 0),
             value_uint(part->ns), value_uint(part->of_ns)};
         sheet_row(making->sheet, cells, 0);
@@ -522,7 +538,12 @@ static int put_all(const struct making *making)
 {
     const struct run_report *report = making->report;
     put_title(making);
+    const int status = rank_gaps_say(making->sheet, making->trace, true);
+    if (status)
+        return status;
+    rank_gaps_say_steps(making->sheet, report);
     report_ends_say(making->sheet, making->report, making->trace);
+    say_gaps(making);
     say_ignored(making);
     put_verdict(making);
     report_ends_list(making->sheet, making->trace);

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/rank_gaps.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/report/run_report.h"
+#include "analyse/report/torch_report.h"
+#include "base/fail.h"
+#include "base/json_reader.h"
+#include "base/units.h"
+#include "vocabulary/metadata.h"
+
+// A file of an imported job, by its rank.
+struct rank_file {
+    int64_t rank;
+    const char *source; // as JSON
+};
+
+static int compare_files(const void *left, const void *right)
+{
+    const struct rank_file *a = left, *b = right;
+    return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank)
+                              : strcmp(a->source, b->source);
+}
+
+static void say_same_ranks(struct sheet *sheet, const struct rank_file *files, size_t count,
+                           bool is_front)
+{
+    for (size_t i = 1; i < count; i++) {
+        char text[1000];
+        // processes of one file have its rank
+        if (files[i].rank != files[i - 1].rank || !strcmp(files[i].source, files[i - 1].source))
+            continue;
+        snprintf(text, sizeof text, "rank %" PRId64 " is said by %.400s and by %.400s",
+                 files[i].rank, files[i - 1].source, files[i].source);
+        sheet_say(sheet, is_front ? SAY_ALERT : SAY_ITEM, text);
+    }
+}
+
+static void say_missing(struct sheet *sheet, size_t here, double world, bool is_front)
+{
+    char text[100];
+    snprintf(text, sizeof text, "%zu of %.0f %sare here", here, world, is_front ? "ranks " : "");
+    if (is_front)
+        sheet_say(sheet, SAY_ALERT, text);
+    else
+        sheet_section(sheet, "Ranks", text);
+}
+
+int rank_gaps_say(struct sheet *sheet, const struct gait_trace *trace, bool is_front)
+{
+    const uint32_t shards = gait_trace_shard_count(trace);
+    struct rank_file *files = calloc((size_t)shards + 1, sizeof *files);
+    size_t count = 0, ranks = 0;
+    double world = 0;
+    if (!files)
+        return fail(GAIT_ERR_MEMORY, "no memory for %" PRIu32 " ranks", shards);
+    for (uint32_t i = 0; i < shards; i++) {
+        const char *source = gait_trace_metadata(trace, i, meta.source);
+        const char *info = gait_trace_metadata(trace, i, "trace.distributedInfo");
+        struct gait_shard_info shard;
+        const double size = info ? json_member_count(info, "world_size") : 0;
+        world = size > world ? size : world;
+        if (source && !gait_trace_shard(trace, i, &shard) && shard.rank >= 0)
+            files[count++] = (struct rank_file){shard.rank, source};
+    }
+    qsort(files, count, sizeof *files, compare_files);
+    for (size_t i = 0; i < count; i++)
+        ranks += !i || files[i].rank != files[i - 1].rank;
+    if (count && (double)ranks < world)
+        say_missing(sheet, ranks, world, is_front);
+    say_same_ranks(sheet, files, count, is_front);
+    free(files);
+    return GAIT_OK;
+}
+
+// --- of ranks that made steps ------------------------------------------------------------
+
+static bool is_same_time(const struct torch_rank *a, const struct torch_rank *b)
+{
+    return a->recording.start_ns < b->recording.end_ns &&
+           b->recording.start_ns < a->recording.end_ns;
+}
+
+static void say_twice(struct sheet *sheet, const struct torch_rank *a, const struct torch_rank *b)
+{
+    char text[200];
+    snprintf(text, sizeof text,
+             "processes %" PRId64 " and %" PRId64 " both say that they are rank %" PRId64, a->pid,
+             b->pid, a->rank);
+    sheet_say(sheet, SAY_ALERT, text);
+}
+
+struct rank_total {
+    int64_t rank;
+    uint64_t steps;
+};
+
+// Of all processes that were one rank, for one may be started again; ranks are in order.
+static struct rank_total take_total(const struct torch_report *torch, size_t *at)
+{
+    struct rank_total total = {torch->ranks[*at].rank, 0};
+    for (; *at < torch->rank_count && torch->ranks[*at].rank == total.rank; ++*at)
+        total.steps += torch->ranks[*at].steps;
+    return total;
+}
+
+// One step more or less is how a recording begins and ends.
+static void say_uneven(struct sheet *sheet, const struct torch_report *torch)
+{
+    struct rank_total most = {-1, 0}, least = {-1, UINT64_MAX};
+    char text[200];
+    for (size_t at = 0; at < torch->rank_count;) {
+        const struct rank_total total = take_total(torch, &at);
+        if (total.rank >= 0 && total.steps > most.steps)
+            most = total;
+        if (total.rank >= 0 && total.steps < least.steps)
+            least = total;
+    }
+    if (most.rank < 0 || most.steps - least.steps <= 1)
+        return;
+    snprintf(text, sizeof text,
+             "ranks made uneven numbers of steps: rank %" PRId64 " made %s, rank %" PRId64
+             " only %s",
+             most.rank, units_count(most.steps).text, least.rank, units_count(least.steps).text);
+    sheet_say(sheet, SAY_ALERT, text);
+}
+
+void rank_gaps_say_steps(struct sheet *sheet, const struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    for (size_t i = 1; torch && !report->is_imported && i < torch->rank_count; i++) {
+        const struct torch_rank *a = &torch->ranks[i - 1], *b = &torch->ranks[i];
+        if (a->rank >= 0 && a->rank == b->rank && a->pid != b->pid && is_same_time(a, b))
+            say_twice(sheet, a, b);
+    }
+    if (torch)
+        say_uneven(sheet, torch);
+}
