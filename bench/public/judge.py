@@ -83,7 +83,7 @@ def run(program, place, folder, prefix=(), clock=None):
     env |= {name: filled(value, place) for name, value in program.env}
     clocked = [CLOCK, str(clock)] if clock else []
     command = [filled(part, place) for part in program.command]
-    if clock and command[0].endswith("cpu_as_accelerator.py"):
+    if clock and program.command[0].startswith("HERE"):
         command, clocked = command[:1] + [CLOCK, str(clock)] + command[1:], []
     whole = [*prefix, sys.executable, *program.launch, *clocked, *command]
     began = time.perf_counter()
@@ -125,6 +125,7 @@ def compare(program, truth, report):
     rank = next((rank for rank in report["ranks"] if not rank["rank"]), report["ranks"][0])
     phases = {phase["name"]: phase["total_ns"] for phase in rank["phases"]}
     rows = [
+        ("processes", program.processes, len(report["ranks"])),
         ("steps", len(truth.steps), report["steps"]),
         ("step total ms", truth.total / 1e6, rank["step_total_ns"] / 1e6),
         ("training ms", truth.training / 1e6, training_of(rank) / 1e6),
@@ -164,7 +165,8 @@ def judge(program, place):
     result["verdict"] = report["verdict"]
     result["run"] = {part["name"]: part["total_ns"] / 1e9 for part in report.get("run") or ()}
     result["wall_s"] = report["wall_ns"] / 1e9
-    truth = truth_of(logs_of(clock)[0], program)
+    logs = logs_of(clock)
+    truth = truth_of(logs[1 if "CLOCK_CHILDREN" in dict(program.env) else 0], program)
     result["rows"] = [("steps", len(truth.steps), 0)]
     if report["steps"]:
         result["rows"] = compare(program, truth, report)
