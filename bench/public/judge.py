@@ -120,6 +120,16 @@ def training_of(rank):
     return rank["step_total_ns"] - phases.get("evaluation", 0) - phases.get("checkpoint", 0)
 
 
+def training_s(truth, report):
+    """Seconds of a middle step, as gait counts: without the first and the compiling ones."""
+    left = (report.get("steady_step") or {"steps": len(truth.steps)})["steps"]
+    apart = truth.total - truth.training
+    lengths = [end - begin for begin, end, _ in truth.steps]
+    if left < len(lengths):
+        lengths = sorted(lengths[1:])[:left]
+    return (sum(lengths) - apart) / 1e9 / left
+
+
 def compare(program, truth, report):
     """Each figure as the clock has it and as gait tells it."""
     rank = next((rank for rank in report["ranks"] if not rank["rank"]), report["ranks"][0])
@@ -134,9 +144,10 @@ def compare(program, truth, report):
     if program.loader and len(report["ranks"]) == 1:
         rows.append(("samples", truth.samples, report["throughput"]["samples"]))
         rate = report["throughput"]["samples_per_s"] or 0
-        rows.append(("samples/s", truth.samples * 1e9 / truth.training, rate))
+        step = truth.samples / len(truth.steps)
+        rows.append(("samples/s", step / training_s(truth, report), rate))
     rate = report["throughput"]["steps_per_s"] or 0
-    rows.append(("steps/s", len(truth.steps) * 1e9 / truth.training, rate))
+    rows.append(("steps/s", 1 / training_s(truth, report), rate))
     rows += [(name, ns / 1e6, phases.get(name, 0) / 1e6) for name, ns in truth.phases.items()]
     return rows
 
@@ -165,8 +176,7 @@ def judge(program, place):
     result["verdict"] = report["verdict"]
     result["run"] = {part["name"]: part["total_ns"] / 1e9 for part in report.get("run") or ()}
     result["wall_s"] = report["wall_ns"] / 1e9
-    logs = logs_of(clock)
-    truth = truth_of(logs[1 if "CLOCK_CHILDREN" in dict(program.env) else 0], program)
+    truth = truth_of(logs_of(clock)[0], program)
     result["rows"] = [("steps", len(truth.steps), 0)]
     if report["steps"]:
         result["rows"] = compare(program, truth, report)

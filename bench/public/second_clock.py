@@ -168,9 +168,9 @@ def hook_frameworks():
         Optimizer.step = clocked("step", Optimizer.step)
         Optimizer.zero_grad = clocked("zero_grad", Optimizer.zero_grad)
     if os.environ.get("CLOCK_KERAS"):
-        from keras.src.optimizers.base_optimizer import BaseOptimizer
+        from keras.src.backend.torch.optimizers.torch_optimizer import TorchOptimizer
 
-        BaseOptimizer.apply = clocked("step", BaseOptimizer.apply)
+        TorchOptimizer.apply = clocked("step", TorchOptimizer.apply)
     if os.environ.get("CLOCK_CHILDREN"):
         hook_children()
 
