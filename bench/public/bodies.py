@@ -119,22 +119,23 @@ NAMES = {
 }
 
 
-def modes_of(log):
-    """(begin, end) of each time in eval mode."""
+def modes_of(log, bodies):
+    """(begin, end) of each time in eval mode, which ends where a step begins."""
     evaluations, since = [], None
     for kind, begin, _, _, mode in log:
         trains = kind == "train" or (kind == "forward" and mode == 1) or kind == "backward"
         if kind == "eval" and since is None:
             since = begin
         elif trains and since is not None:
-            evaluations.append((since, begin))
+            end = min((first for first, *_ in bodies if since < first < begin), default=begin)
+            evaluations.append((since, end))
             since = None
     return evaluations
 
 
-def pieces_of(log):
+def pieces_of(log, bodies):
     """(phase, begin, end) of all that was clocked, each instant in the innermost one."""
-    evaluations = modes_of(log)
+    evaluations = modes_of(log, bodies)
     spans = [("evaluation", *evaluation) for evaluation in evaluations]
     for kind, begin, end, *_ in log:
         inside = any(first <= begin < last for first, last in evaluations)
@@ -165,7 +166,7 @@ def truth_of(log, recipe):
     phases = dict.fromkeys(
         ("input", "forward", "backward", "optimizer", "evaluation", "checkpoint"), 0
     )
-    for name, begin, end in pieces_of(log):
+    for name, begin, end in pieces_of(log, bodies):
         for first, last, _ in bodies:
             phases[name] += max(0, min(end, last) - max(begin, first))
     return Truth(bodies, phases)

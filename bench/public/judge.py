@@ -83,7 +83,7 @@ def run(program, place, folder, prefix=(), clock=None):
     env |= {name: filled(value, place) for name, value in program.env}
     clocked = [CLOCK, str(clock)] if clock else []
     command = [filled(part, place) for part in program.command]
-    if clock and command[0].endswith("cpu_as_accelerator.py"):
+    if clock and program.command[0].startswith("HERE"):
         command, clocked = command[:1] + [CLOCK, str(clock)] + command[1:], []
     whole = [*prefix, sys.executable, *program.launch, *clocked, *command]
     began = time.perf_counter()
@@ -120,22 +120,38 @@ def training_of(rank):
     return rank["step_total_ns"] - phases.get("evaluation", 0) - phases.get("checkpoint", 0)
 
 
-def compare(program, truth, report):
-    """Each figure as the clock has it and as gait tells it."""
-    rank = next((rank for rank in report["ranks"] if not rank["rank"]), report["ranks"][0])
+def training_s(truth, report):
+    """Seconds of a middle step, as gait counts: without the first and the compiling ones."""
+    left = (report.get("steady_step") or {"steps": len(truth.steps)})["steps"]
+    apart = truth.total - truth.training
+    lengths = [end - begin for begin, end, _ in truth.steps]
+    if left < len(lengths):
+        lengths = sorted(lengths[1:])[:left]
+    return (sum(lengths) - apart) / 1e9 / left
+
+
+def compare(program, truths, report):
+    """Each figure as the clock has it and as gait tells it: of rank 0, or of the slowest of
+    processes that train apart, and what all of these make together."""
+    truth = max(truths, key=lambda truth: (len(truth.steps), truth.total))
+    slowest = max(report["ranks"], key=lambda rank: (rank["steps"], rank["step_total_ns"]))
+    rank = next((rank for rank in report["ranks"] if rank["rank"] == 0), slowest)
     phases = {phase["name"]: phase["total_ns"] for phase in rank["phases"]}
     rows = [
+        ("processes", program.processes, len(report["ranks"])),
         ("steps", len(truth.steps), report["steps"]),
         ("step total ms", truth.total / 1e6, rank["step_total_ns"] / 1e6),
         ("training ms", truth.training / 1e6, training_of(rank) / 1e6),
         ("p50 ms", truth.median / 1e6, report["step"]["p50_ns"] / 1e6),
     ]
-    if program.loader and len(report["ranks"]) == 1:
-        rows.append(("samples", truth.samples, report["throughput"]["samples"]))
+    if program.loader and len(report["ranks"]) == len(truths):
+        samples = sum(truth.samples for truth in truths)
+        rows.append(("samples", samples, report["throughput"]["samples"]))
         rate = report["throughput"]["samples_per_s"] or 0
-        rows.append(("samples/s", truth.samples * 1e9 / truth.training, rate))
+        made = sum(one.samples / len(one.steps) / training_s(one, report) for one in truths)
+        rows.append(("samples/s", made, rate))
     rate = report["throughput"]["steps_per_s"] or 0
-    rows.append(("steps/s", len(truth.steps) * 1e9 / truth.training, rate))
+    rows.append(("steps/s", 1 / training_s(truth, report), rate))
     rows += [(name, ns / 1e6, phases.get(name, 0) / 1e6) for name, ns in truth.phases.items()]
     return rows
 
@@ -164,10 +180,11 @@ def judge(program, place):
     result["verdict"] = report["verdict"]
     result["run"] = {part["name"]: part["total_ns"] / 1e9 for part in report.get("run") or ()}
     result["wall_s"] = report["wall_ns"] / 1e9
-    truth = truth_of(logs_of(clock)[0], program)
-    result["rows"] = [("steps", len(truth.steps), 0)]
+    apart = program.processes if "CLOCK_CHILDREN" in dict(program.env) else 1
+    truths = [truth_of(log, program) for log in logs_of(clock)[:apart]]
+    result["rows"] = [("steps", len(truths[0].steps), 0)]
     if report["steps"]:
-        result["rows"] = compare(program, truth, report)
+        result["rows"] = compare(program, truths, report)
     if program.own:
         result["own"] = program.own(done.stdout + done.stderr)
     return result

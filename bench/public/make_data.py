@@ -62,6 +62,28 @@ def write_mnist(folder, train, test):
             (folder / f"{name}-{what}-ubyte").write_bytes(head + values.tobytes())
 
 
+def write_keras_mnist(path, train, test):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays = {}
+    for name, count in (("train", train), ("test", test)):
+        arrays[f"x_{name}"] = random_numbers.integers(0, 256, (count, 28, 28), dtype=numpy.uint8)
+        arrays[f"y_{name}"] = random_numbers.integers(0, 10, count, dtype=numpy.uint8)
+    numpy.savez(path, **arrays)
+
+
+def write_adults(folder, count):
+    """ADULT_SAMPLE's form, as fastai finds it when it has been downloaded."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words = ("workclass", "education", "marital-status", "occupation", "relationship", "race")
+    numbers = ("age", "fnlwgt", "education-num")
+    lines = [",".join((*words, *numbers, "salary"))]
+    for _ in range(count):
+        row = [random.choice(WORDS[:9]) for _ in words]
+        row += [str(random.randint(1, 90)) for _ in numbers]
+        lines.append(",".join((*row, random.choice(("<50k", ">=50k")))))
+    (folder / "adult.csv").write_text("\n".join(lines) + "\n")
+
+
 def write_images(folder, count, size):
     from PIL import Image
 
@@ -164,6 +186,8 @@ def main():
     write_images(folder / "imagenet/train", 24, 256)
     write_images(folder / "imagenet/val", 8, 256)
     write_texts(folder)
+    write_keras_mnist(folder / "keras/datasets/mnist.npz", 2048, 512)
+    write_adults(folder / "fastai/data/adult_sample", 1280)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     for write, where in (
         (write_sentences, folder / "hf"),

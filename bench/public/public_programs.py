@@ -27,6 +27,8 @@ class Program:
     env: tuple = ()
     links: tuple = ()  # (name in its folder, what it is a link to)
     folders: tuple = ()  # made before it begins
+    processes: int = 1  # that train
+    varies: str = ""  # why two runs of it lose differently
 
 
 def printed(pattern, row, middle=statistics.median_low, scale=1):
@@ -60,6 +62,14 @@ AUTOENCODER = (
     "--trainer.limit_val_batches", "20", "--trainer.max_epochs", "3",
 )  # fmt: skip
 AUTOENCODER_FILES = (("data", "DATA/mnist60000"),)
+
+SFT = (
+    "-m", "trl.scripts.sft", "--model_name_or_path", "./tiny-llama", "--dataset_name",
+    "./sft", "--output_dir", "out", "--use_cpu", "--per_device_train_batch_size", "8",
+    "--num_train_epochs", "2", "--max_length", "64", "--bf16", "False",
+    "--eval_strategy", "epoch", "--report_to", "none", "--logging_steps", "5",
+    "--save_strategy", "epoch",
+)  # fmt: skip
 
 PROGRAMS = (
     Program(
@@ -138,11 +148,7 @@ PROGRAMS = (
     ),
     Program(
         "trl_sft", "fine-tuning a causal model with Hugging Face's Trainer",
-        ("-m", "trl.scripts.sft", "--model_name_or_path", "./tiny-llama", "--dataset_name",
-         "./sft", "--output_dir", "out", "--use_cpu", "--per_device_train_batch_size", "8",
-         "--num_train_epochs", "2", "--max_length", "64", "--bf16", "False",
-         "--eval_strategy", "epoch", "--report_to", "none", "--logging_steps", "5",
-         "--save_strategy", "epoch"),
+        SFT,
         losses=r"'(?:eval_)?loss': '(\S+)'", saved="out/model.safetensors",
         env=(*HF, ("CLOCK_ACCELERATE", "1")), links=HF_FILES,
         own=printed(r"'train_samples_per_second': '(\S+)'", "samples/s"),
@@ -158,7 +164,7 @@ PROGRAMS = (
     ),
     Program(
         "accelerate_ddp", "DDP on gloo, two processes", (NLP, "--cpu"),
-        launch=("-m", "torch.distributed.run", "--nproc_per_node", "2"),
+        processes=2, launch=("-m", "torch.distributed.run", "--nproc_per_node", "2"),
         losses=r"accuracy': (\S+)", env=(*HF, ("CLOCK_ACCELERATE", "1")), links=HF_FILES,
     ),
     Program(
@@ -168,7 +174,42 @@ PROGRAMS = (
     Program(
         "fsdp2", "FSDP on gloo, two processes",
         ("HERE/cpu_as_accelerator.py", "SOURCE/examples/distributed/FSDP2/example.py"),
-        launch=("-m", "torch.distributed.run", "--nproc_per_node", "2"),
+        processes=2, launch=("-m", "torch.distributed.run", "--nproc_per_node", "2"),
         loader=False, batch=32,
+    ),
+    Program(
+        "timm", "vision, timm's train.py, two persistent workers, evaluation and checkpoints",
+        ("SOURCE/timm/train.py", "--data-dir", "DATA/imagenet", "--model", "resnet18",
+         "--num-classes", "2", "--img-size", "64", "-b", "8", "-j", "2", "--epochs", "3",
+         "--warmup-epochs", "0", "--device", "cpu", "--log-interval", "1", "--output", "out"),
+        losses=rf"Loss: {NUMBER}", env=(("CLOCK_TIMM", "1"),),
+        own=printed(r"Time: \S+ +\((\d+\.\d+)s", "p50 ms", scale=1e3),
+    ),
+    Program(
+        "fastai_tabular", "fastai's learner, its own loader and optimizer",
+        ("SOURCE/fastai/nbs/examples/train_tabular.py",),
+        losses=rf"{NUMBER}", env=(("CLOCK_FASTAI", "1"), ("FASTAI_HOME", "DATA/fastai")),
+        varies="it sets no seed",
+    ),
+    Program(
+        "keras_fit", "Keras on torch: fit with validation, its own optimizer",
+        ("HERE/made_mnist.py", "SOURCE/keras/examples/demo_mnist_convnet.py"),
+        losses=rf"loss: {NUMBER}", varies="it sets no seed",
+        env=(("KERAS_BACKEND", "torch"), ("KERAS_HOME", "DATA/keras"), ("CLOCK_KERAS", "1")),
+        own=printed(r"(\d+)ms/step", "p50 ms"),
+    ),
+    Program(
+        "trl_workers", "Hugging Face's Trainer with two persistent workers",
+        (*SFT, "--dataloader_num_workers", "2", "--dataloader_persistent_workers", "True"),
+        losses=r"'(?:eval_)?loss': '(\S+)'", saved="out/model.safetensors",
+        env=(*HF, ("CLOCK_ACCELERATE", "1")), links=HF_FILES,
+        own=printed(r"'train_samples_per_second': '(\S+)'", "samples/s"),
+    ),
+    Program(
+        "hogwild", "two processes train one shared model; the parent tests it",
+        ("SOURCE/examples/mnist_hogwild/main.py", "--epochs", "3"),
+        losses=rf"Loss: {NUMBER}", links=(("../data", "DATA/mnist"),),
+        env=(("CLOCK_CHILDREN", "1"),), processes=2,
+        varies="the processes write one model without a lock",
     ),
 )  # fmt: skip

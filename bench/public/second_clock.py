@@ -20,10 +20,13 @@ Knows nothing of gait and uses nothing of it. LOG.RANK.json gets a list of
   eval       Module.eval() was called; train: Module.train()
 
 CLOCK_FORWARD=compiled clocks compiled modules only: what they call is compiled, and a
-clock in there would break the graph.
+clock in there would break the graph. CLOCK_CHILDREN=1 clocks the processes that the program
+starts as well, each into a log of its own: LOG.RANK-1.json and so on, in order of start.
 """
 
+import contextlib
 import functools
+import importlib
 import itertools
 import json
 import os
@@ -146,6 +149,72 @@ def hook_steps(optimizer):
     optimizer.__init__ = init
 
 
+# loaders that wrap torch's
+OUTER = {
+    "CLOCK_ACCELERATE": ("accelerate.data_loader", "DataLoaderShard", "DataLoaderDispatcher"),
+    "CLOCK_TIMM": ("timm.data.loader", "PrefetchLoader"),
+}
+
+
+def hook_frameworks():
+    """Clocks what the frameworks asked for have of their own."""
+    for asked, (module, *names) in OUTER.items():
+        for name in names if os.environ.get(asked) else ():
+            loader = getattr(importlib.import_module(module), name)
+            loader.__iter__ = (lambda make: lambda self: Outer(make(self)))(loader.__iter__)
+    if os.environ.get("CLOCK_FASTAI"):
+        from fastai.optimizer import Optimizer
+
+        Optimizer.step = clocked("step", Optimizer.step)
+        Optimizer.zero_grad = clocked("zero_grad", Optimizer.zero_grad)
+    if os.environ.get("CLOCK_KERAS"):
+        from keras.src.backend.torch.optimizers.torch_optimizer import TorchOptimizer
+
+        TorchOptimizer.apply = clocked("step", TorchOptimizer.apply)
+    if os.environ.get("CLOCK_CHILDREN"):
+        hook_children()
+
+
+class Child:
+    """What a child process runs, with a clock of its own around it."""
+
+    def __init__(self, target, path):
+        self.target, self.path = target, path
+
+    def __call__(self, *args, **kwargs):
+        set_up()
+        with kept(self.path):
+            self.target(*args, **kwargs)
+
+
+def hook_children():
+    from multiprocessing import process
+
+    make, path, numbers = process.BaseProcess.__init__, sys.argv[1], itertools.count(1)
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    child = importlib.import_module("second_clock").Child  # __main__ will be the program
+
+    @functools.wraps(make)
+    def init(self, group=None, target=None, *args, **kwargs):
+        if getattr(target, "__name__", "_worker_loop") != "_worker_loop":
+            target = child(target, f"{path}.0-{next(numbers)}.json")
+        make(self, group, target, *args, **kwargs)
+
+    process.BaseProcess.__init__ = init
+
+
+@contextlib.contextmanager
+def kept(path):
+    """Writes the log when the program has ended, however it did."""
+    began = now()
+    try:
+        yield
+    finally:
+        log.append(("program", began, now(), 0, 0))
+        with open(path, "w") as file:
+            json.dump(sorted(log, key=lambda event: event[1]), file)
+
+
 def set_up():
     import torch
     from torch.utils.data import dataloader
@@ -166,18 +235,13 @@ def set_up():
     hook_steps(torch.optim.Optimizer)
     save = torch.save
     torch.save = lambda *args, **kwargs: clocked("save", lambda self: save(*args, **kwargs))(torch)
-    if os.environ.get("CLOCK_ACCELERATE"):
-        from accelerate import data_loader
-
-        for loader in (data_loader.DataLoaderShard, data_loader.DataLoaderDispatcher):
-            loader.__iter__ = (lambda make: lambda self: Outer(make(self)))(loader.__iter__)
+    hook_frameworks()
 
 
 def main():
     path, program = sys.argv[1], sys.argv[2:]
     set_up()
-    began = now()
-    try:
+    with kept(f"{path}.{os.environ.get('RANK', '0')}.json"):
         if program[0] == "-m":
             sys.argv = program[1:]
             sys.path[0] = os.getcwd()
@@ -186,10 +250,6 @@ def main():
             sys.argv = program
             sys.path[0] = os.path.dirname(os.path.abspath(program[0]))
             runpy.run_path(program[0], run_name="__main__")
-    finally:
-        log.append(("program", began, now(), 0, 0))
-        with open(f"{path}.{os.environ.get('RANK', '0')}.json", "w") as file:
-            json.dump(sorted(log, key=lambda event: event[1]), file)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.support.made_training import MS, WORK, Training
+from tests.support.made_training import MS, START, WORK, Training
 
 STEP_S = sum(WORK.values()) / 1e9
 OWN_WORK = {name: ns for name, ns in WORK.items() if name != "input"}
@@ -47,3 +47,37 @@ def test_a_loader_that_is_asked_one_batch_ahead_leaves_the_last_step_without(gai
         training.step({**phases}, samples=8)
     told, _ = throughput(gait, tmp_path, training)
     assert told["samples_per_s"] / told["steps_per_s"] == pytest.approx(8)
+
+
+def test_processes_that_train_apart_each_have_their_own_pace(gait, tmp_path):
+    """As Hogwild's: no rank waits for another, so the slower of each pair says nothing."""
+    slow = {**WORK, "forward": 155 * MS}
+    for pid, of in ((2000, (WORK, slow)), (2001, (slow, WORK))):
+        training = Training(pid)
+        for number in range(41):
+            training.step(of[number % 2], samples=32)
+        told, text = throughput(gait, tmp_path, training)
+    assert "Steps  41, the most of 2 processes, 100.0 % of pid 2000's run; the 40" in text
+    assert "Time of pid 2000's run" in text and "Processes " in text and "rank" not in text
+    assert told["steps_per_s"] == pytest.approx(1 / (STEP_S + 0.05), rel=0.02)
+    assert told["samples_per_s"] == pytest.approx(2 * 32 / (STEP_S + 0.05), rel=0.02)
+
+
+def test_the_faster_of_two_that_train_apart_adds_what_it_makes(gait, tmp_path):
+    for pid, work in ((2000, WORK), (2001, {**WORK, "forward": 155 * MS})):
+        training = Training(pid)
+        for _ in range(41):
+            training.step(work, samples=32)
+        told, _ = throughput(gait, tmp_path, training)
+    assert told["steps_per_s"] == pytest.approx(1 / (STEP_S + 0.1))
+    assert told["samples_per_s"] == pytest.approx(32 / STEP_S + 32 / (STEP_S + 0.1))
+
+
+@pytest.mark.parametrize("who", [{}, {"rank": 0}])
+def test_a_process_after_another_has_no_more_samples_a_step(gait, tmp_path, who):
+    for pid, start in ((2000, START), (2001, START + 60_000 * MS)):
+        training = Training(pid, start, **who)
+        for _ in range(41):
+            training.step(WORK, samples=32)
+        told, _ = throughput(gait, tmp_path, training)
+    assert told["samples_per_s"] == pytest.approx(32 / STEP_S)

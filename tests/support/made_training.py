@@ -19,9 +19,9 @@ WORK = {"input": 5 * MS, "forward": 55 * MS, "backward": 30 * MS, "optimizer": 1
 class Training:
     """One process whose steps spend the time that they are given, phase after phase."""
 
-    def __init__(self, pid=2000, **meta):
-        self.now, self.rows, self.modes = START, [], []
-        self.shard = ShardMaker(pid=pid, start_ns=START, torch={"version": "2.13.0"}, **meta)
+    def __init__(self, pid=2000, start=START, **meta):
+        self.now, self.rows, self.modes = start, [], []
+        self.shard = ShardMaker(pid=pid, start_ns=start, torch={"version": "2.13.0"}, **meta)
         self.track = self.shard.track(key="1", os_id=pid)
         self.total = 0
 

@@ -241,12 +241,54 @@ static void keep_training(const struct gathering *gathering, struct step_row *ro
         rows[i].duration_ns -= (int64_t)gathering->notes[i].apart_ns;
 }
 
+// Processes that know no rank train apart, and step 7 of one is no step of another's. Returns
+// how many there are, and which stands for all: that with the most steps, then the slowest.
+// 0: it is one job.
+static uint32_t count_apart(const struct torch_report *torch, uint32_t *ret_merge_rank)
+{
+    uint32_t processes = 0;
+    uint64_t most = 0, longest = 0;
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        uint64_t steps = 0, total_ns = 0;
+        size_t first = i;
+        if (torch->ranks[i].rank >= 0)
+            return 0;
+        for (size_t k = torch->rank_count; k-- > 0;) {
+            if (torch->ranks[k].merge_rank != torch->ranks[i].merge_rank)
+                continue;
+            steps += torch->ranks[k].steps;
+            total_ns += torch->ranks[k].total_ns;
+            first = k;
+        }
+        processes += first == i;
+        if (steps > most || (steps == most && total_ns > longest)) {
+            most = steps;
+            longest = total_ns;
+            *ret_merge_rank = torch->ranks[i].merge_rank;
+        }
+    }
+    return processes > 1 ? processes : 0;
+}
+
+static size_t merge_rows(struct job_steps *job, struct step_row *rows, size_t count)
+{
+    uint32_t merge_rank = 0;
+    const uint32_t apart = count_apart(job->torch, &merge_rank);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!apart || rows[i].rank == merge_rank)
+            rows[kept++] = rows[i];
+    kept = steps_merge(rows, kept, &job->rank_count);
+    if (apart)
+        job->rank_count = apart;
+    return kept;
+}
+
 static int bring_together(struct gathering *gathering)
 {
     struct job_steps *job = gathering->job;
     struct step_row *rows = (struct step_row *)(void *)gathering->rows.bytes;
-    size_t count = gathering->rows.used / sizeof *rows;
-    count = steps_merge(rows, count, &job->rank_count);
+    const size_t count = merge_rows(job, rows, gathering->rows.used / sizeof *rows);
     if (!count)
         return GAIT_OK;
     qsort(rows, count, sizeof *rows, is_any_marked(job->torch) ? by_start : by_occurrence);

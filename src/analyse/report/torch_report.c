@@ -123,6 +123,28 @@ static void find_device(struct run_report *report, const struct gait_trace *trac
             torch_cost_text(gait_trace_metadata(trace, i, meta.device_name), &report->arena);
 }
 
+// How much of a rank's step there is in one of the report's. Processes that are one rank, for
+// one follows the other, share it. A rank's steps are the job's; processes that know no rank
+// go at their own pace, each.
+static double share_of(const struct torch_report *torch, const struct torch_rank *rank)
+{
+    const struct steps_summary *shown = &torch->training;
+    uint64_t steps = 0, ns = 0;
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        const struct torch_rank *other = &torch->ranks[i];
+        if (other->merge_rank != rank->merge_rank)
+            continue;
+        steps += other->steps;
+        ns += other->total_ns - other->phases[TORCH_EVALUATION] - other->phases[TORCH_CHECKPOINT];
+    }
+    if (steps == rank->steps && (rank->rank >= 0 || torch->rank_count == 1))
+        return 1;
+    const double share = (double)rank->steps / (double)steps;
+    if (rank->rank >= 0 || !ns || !shown->count)
+        return share;
+    return share * (double)shown->total_ns / (double)shown->count * (double)steps / (double)ns;
+}
+
 // A job's step takes what its slowest rank does, and has the samples of all.
 static void find_throughput(struct torch_report *torch)
 {
@@ -131,8 +153,9 @@ static void find_throughput(struct torch_report *torch)
     bool is_known = steps->count && steps->total_ns > 0;
     for (size_t i = 0; i < torch->rank_count; i++) {
         const struct torch_rank *rank = &torch->ranks[i];
-        found->step_samples += rank->step_samples;
-        found->step_tokens += rank->step_tokens;
+        const double share = share_of(torch, rank);
+        found->step_samples += rank->step_samples * share;
+        found->step_tokens += rank->step_tokens * share;
         torch->samples += rank->samples;
         torch->tokens += rank->tokens;
         is_known = is_known && (!rank->samples || rank->step_samples > 0);

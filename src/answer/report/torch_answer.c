@@ -146,23 +146,37 @@ static void put_steady(struct sheet *sheet, const struct torch_report *torch)
     sheet_end(sheet);
 }
 
+// Whose run it is that is told, where there are several: the first rank's.
+static const char *whose_run(const struct run_report *report, char text[40])
+{
+    const struct torch_rank *first = report->torch->ranks;
+    if (report->rank_count <= 1)
+        return "the run";
+    snprintf(text, 40, first->rank < 0 ? "pid %" PRId64 "'s run" : "rank %" PRId64 "'s run",
+             first->rank < 0 ? first->pid : first->rank);
+    return text;
+}
+
 static void say_steps(struct sheet *sheet, const struct run_report *report)
 {
     const struct steps_summary *all = &report->steps, *steps = steps_seen(report->torch);
     const struct run_parts *run = &report->torch->ranks[0].run; // as the run's ledger has it
-    char ranks[64] = "", steady[64] = "", open[64] = "", text[360];
+    const bool is_job = report->rank_count > 1 && report->torch->ranks[0].rank >= 0;
+    char ranks[64] = "", steady[64] = "", open[64] = "", whose[40], text[360];
     if (report->open_steps)
         snprintf(open, sizeof open, "; %s not finished", units_count(report->open_steps).text);
     if (report->rank_count > 1)
-        snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
+        snprintf(ranks, sizeof ranks,
+                 is_job ? " on %" PRIu32 " ranks" : ", the most of %" PRIu32 " processes",
+                 report->rank_count);
     if (report->torch->steady.count)
         snprintf(steady, sizeof steady, "the %s steady one%s took ", units_count(steps->count).text,
                  units_plural(steps->count));
     snprintf(text, sizeof text, "%s%s, %s of %s; %s%s on average%s%s", units_count(all->count).text,
              ranks, units_share(run->parts[RUN_STEPS], run->total_ns).text,
-             *ranks ? "rank 0's run" : "the run", steady,
+             whose_run(report, whose), steady,
              units_ns(steps->total_ns / (int64_t)steps->count).text,
-             *ranks ? " (slowest rank)" : "", open);
+             is_job ? " (slowest rank)" : "", open);
     sheet_section(sheet, "Steps", text);
 }
 
@@ -240,7 +254,8 @@ static void put_whole_run(struct sheet *sheet, const struct run_report *report)
     static const struct table table = {.key = "run", .columns = run_columns, .count = RUN_COLUMNS};
     static const struct torch_rank nobody = {.rank = -1};
     const struct torch_report *torch = report->torch;
-    const char *heading = report->rank_count > 1 ? "Time of rank 0's run" : "Time of the run";
+    char whose[40], heading[64];
+    snprintf(heading, sizeof heading, "Time of %s", whose_run(report, whose));
     put_run(sheet, &table, heading, torch->rank_count ? &torch->ranks[0] : &nobody);
 }
 
@@ -382,7 +397,7 @@ static void put_ranks(struct sheet *sheet, const struct run_report *report)
     const struct torch_report *torch = report->torch;
     const bool is_seen = torch->rank_count > 1;
     sheet_table(sheet, is_seen ? &table : &data);
-    if (is_seen && report->rank_count <= 1)
+    if (is_seen && (report->rank_count <= 1 || torch->ranks[0].rank < 0))
         sheet_heading(sheet, "Processes");
     for (size_t i = 0; i < torch->rank_count; i++)
         put_rank(sheet, torch, &torch->ranks[i]);
