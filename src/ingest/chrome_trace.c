@@ -36,10 +36,12 @@ static unsigned probe(struct slice head)
 static void look(struct reading *reading)
 {
     const struct slice rest = intake_rest(reading->intake);
+    const uint8_t *bytes = reading->intake->bytes.bytes;
     reading->scan =
         (struct json_scan){rest.bytes, rest.bytes + rest.count, reading->intake->repairs};
     reading->reader.notes = reading->intake->notes;
-    reading->reader.noted_from = rest.bytes - reading->intake->at + reading->intake->noted_from;
+    reading->reader.noted_from =
+        bytes ? bytes + reading->intake->noted_from : rest.bytes; // nothing was read
 }
 
 // What is before the scan is done with.

@@ -56,7 +56,8 @@ def test_tables_that_overflow_are_told_of(gait, run):
     metadata = info["shards"][0]["metadata"]
     assert metadata["names_lost"] >= 140000 - 131072  # texts
     assert "\nNames  " in gait("info", run).stdout
-    assert all(len(line) <= 78 for line in gait("info", run).stdout.splitlines())
+    lines = gait("info", run).stdout.splitlines()
+    assert all(len(line) <= 78 for line in lines if "command" not in line)  # a path is whole
 
 
 def test_metadata_that_is_no_json_is_text(gait, run):

@@ -282,7 +282,7 @@ def test_torch_goes_unused(run_text):
     assert "NO OPTIMIZER: no optimizer stepped" in words
     assert "try: mark each iteration with gait.step()" in words
     assert "gait_step_begin" not in words
-    assert re.search(r"Memory +peak \d", on.screen)
+    assert re.search(r"Memory +resident peak \d", on.screen)
 
 
 @pytest.mark.needs_no_torch
