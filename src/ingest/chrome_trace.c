@@ -13,6 +13,7 @@ struct reading {
     struct intake *intake;
     struct chrome_reader reader;
     struct json_scan scan;     // over what is at hand
+    const uint8_t *from;       // where it was when the intake's place was told
     bool has_events, is_lines; // is_lines: events stand in a row, and in no list
 };
 
@@ -36,18 +37,19 @@ static unsigned probe(struct slice head)
 static void look(struct reading *reading)
 {
     const struct slice rest = intake_rest(reading->intake);
-    const uint8_t *bytes = reading->intake->bytes.bytes;
+    const uint8_t *bytes = reading->intake->bytes.bytes; // NULL: nothing was read
+    reading->from = rest.bytes;
     reading->scan =
         (struct json_scan){rest.bytes, rest.bytes + rest.count, reading->intake->repairs};
     reading->reader.notes = reading->intake->notes;
-    reading->reader.noted_from =
-        bytes ? bytes + reading->intake->noted_from : rest.bytes; // nothing was read
+    reading->reader.noted_from = bytes ? bytes + reading->intake->noted_from : rest.bytes;
 }
 
 // What is before the scan is done with.
 static void settle(struct reading *reading)
 {
-    reading->intake->at = (size_t)(reading->scan.at - reading->intake->bytes.bytes);
+    reading->intake->at += (size_t)(reading->scan.at - reading->from);
+    reading->from = reading->scan.at;
 }
 
 // More of the file behind what is at hand: 1, 0 at its end, or an error.
