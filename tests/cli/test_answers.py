@@ -522,3 +522,12 @@ def test_ops_have_the_figures_of_torchs_own_table(gait, tmp_path, run):
         assert row["name"].startswith(name)
         assert row["self_cpu_ns"] == pytest.approx(self_ns, rel=1e-3)
         assert 100 * row["self_share"] == pytest.approx(float(share), abs=0.006)
+
+
+@pytest.mark.parametrize("version", ["2.11", "2.14"])
+def test_torchs_table_lists_pythons_functions_where_that_torch_did(gait, root, version):
+    """Tables of 2.12 and 2.13 alone do: tests/torch has the one that is installed."""
+    trace = root / "tests" / "golden" / "torch_tables" / f"{version}.json.gz"
+    table = trace.with_name(f"{version}.txt").read_text()
+    assert ".py(" not in table
+    assert gait("ops", "--torch", trace).stdout == table

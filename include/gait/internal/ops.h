@@ -28,6 +28,7 @@ enum gait_op_flag {
     GAIT_OP_BACKWARD = 16,  // a node of the backward pass
     GAIT_OP_RANGE = 32,     // marked by name, not called
     GAIT_OP_PYTHON = 64,    // a function of Python's
+    GAIT_OP_UNTOLD = 128,   // one that torch has among its events, but not in its tables
 };
 
 #define GAIT_OP_NO_STACK UINT32_MAX // there is none, not even an empty one
@@ -65,6 +66,7 @@ struct gait_ops_query {
     int with_device_ranges;                      // annotations and waits of devices, too, as
                                                  // torch.profiler adds them to their ops
     uint32_t only_shard;                         // its number and 1; 0: of any
+    int without_functions;                       // they make stacks alone
 };
 
 // Adds torch's ops of a trace, in order of their begin. Then names, shapes and

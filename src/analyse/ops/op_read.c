@@ -30,6 +30,7 @@
 #define ACCUMULATES "torch::autograd::"
 #define EVALUATES "autograd::engine::evaluate_function"
 #define FOREIGN_FORWARD "Fwd thread id"
+#define OF_2_14 "CallFrom" // functions have it from torch 2.14 on
 
 enum site_kind {
     SITE_UNKNOWN,
@@ -253,7 +254,7 @@ static uint32_t flags_of(const struct gait_event *event, const struct known_site
 {
     uint32_t flags = 0;
     if (site->kind == SITE_PYTHON)
-        flags |= GAIT_OP_PYTHON;
+        flags |= GAIT_OP_PYTHON | (arg_of(event, OF_2_14) ? GAIT_OP_UNTOLD : 0u);
     else if (event->kind == GAIT_KIND_ASYNC)
         flags |= GAIT_OP_ASYNC;
     if (site->kind == SITE_DEVICE)
@@ -306,6 +307,8 @@ static int add_op(struct capture *capture, const struct gait_event *event,
         status = add_shapes(capture, event, &op);
     if (!status && capture->query->with_stacks && !is_device)
         status = add_stack(capture, event, end_ns, &op);
+    if (site->kind == SITE_PYTHON && capture->query->without_functions)
+        return status;
     if (!status)
         status = op_launches_add(&capture->launches, &op, launch);
     return status ? status : gait_ops_add(capture->ops, &op, 1);

@@ -107,6 +107,15 @@ static bool is_told(const struct gait_trace *trace, uint32_t shard, const char *
     return json_is_true(json) || json_integer(json, 0) > 0;
 }
 
+// The tables of torch 2.12 and 2.13 list the functions of Python; those before have none of
+// them. A trace tells the name of its host from about then on.
+static bool lacks_functions(const struct gait_trace *trace, const struct torch_process *process,
+                            const struct ops_wish *wish)
+{
+    return wish->is_torch && is_imported(trace, process->shard) &&
+           !gait_trace_metadata(trace, process->shard, "trace.host_name");
+}
+
 static int read_process(struct ops_reading *reading, struct gait_trace *trace,
                         const struct torch_process *process, const struct ops_wish *wish)
 {
@@ -115,6 +124,7 @@ static int read_process(struct ops_reading *reading, struct gait_trace *trace,
                                    .with_flops = 1,
                                    .with_stacks = wish->is_torch || wish->stack,
                                    .with_device_ranges = wish->is_torch,
+                                   .without_functions = lacks_functions(trace, process, wish),
                                    .only_shard = process->shard + 1};
     int status = gait_trace_shard(trace, process->shard, &reading->shard);
     reading->is_imported = is_imported(trace, process->shard);
@@ -306,9 +316,13 @@ static int average(struct ops_reading *reading, const struct ops_wish *wish)
     reading->rows = calloc(reading->count + 1, sizeof *reading->rows);
     if (!status && !reading->rows)
         status = fail(GAIT_ERR_MEMORY, "no memory for %zu rows", reading->count);
-    for (size_t i = 0; !status && i < reading->count; i++) {
-        reading->rows[i] = &rows[i];
-        reading->has_device |= (ops_reading_op(reading, &rows[i])->flags & GAIT_OP_HAS_DEVICE) != 0;
+    const size_t all = reading->count;
+    reading->count = 0;
+    for (size_t i = 0; !status && i < all; i++) {
+        const uint32_t flags = ops_reading_op(reading, &rows[i])->flags;
+        reading->has_device |= (flags & GAIT_OP_HAS_DEVICE) != 0;
+        if (!wish->is_torch || !(flags & GAIT_OP_UNTOLD))
+            reading->rows[reading->count++] = &rows[i];
     }
     return status ? status : sort(reading, wish->sort_by);
 }
