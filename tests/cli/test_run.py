@@ -554,6 +554,39 @@ def test_the_rank_that_took_the_job_along_is_named(gait, build, end, how, word):
     assert word in verdict
 
 
+def test_of_a_rank_that_raised_and_one_that_was_killed_neither_is_said_to_be_first(gait, build):
+    end = "if sys.argv[-1] == '1': os.kill(os.getpid(), 9)\n"
+    end += "if sys.argv[-1] == '0': raise OSError('peer')"
+    code = f"import os, sys; {STEPS}\n{end}"
+    gait("run", "-q", "-o", "x", "--", "sh", "-c", RANKED, "-", *python(code), env=with_gait(build))
+    failure, verdict = failure_of(gait, "x")
+    assert (failure["type"], failure["rank"]) == ("OSError", 0)
+    assert "rank 0 raised, and rank 1 ended without a word" in verdict
+
+
+def test_a_program_with_helpers_that_raises_is_told(gait, build, tmp_path):
+    script = tmp_path / "helped.py"
+    script.write_text(
+        "import multiprocessing, gait\ndef work():\n    gait.mark('here')\n"
+        "if __name__ == '__main__':\n"
+        "    for _ in range(2):\n"
+        "        one = multiprocessing.Process(target=work); one.start(); one.join()\n"
+        "    for _ in gait.steps(range(9)): pass\n"
+        "    raise ValueError('batch 40')\n"
+    )
+    done = gait("run", "-q", "-o", "x", "--", sys.executable, script, env=with_gait(build))
+    assert done.returncode == 1
+    failure, verdict = failure_of(gait, "x")
+    assert (failure["type"], failure["line"]) == ("ValueError", 8)
+    assert "the command's own" not in verdict
+
+
+def test_a_program_that_fails_in_front_of_a_pipe_is_told(gait, build):
+    line = ("sh", "-c", '"$@" 2>&1 | cat', "-", *python(STEPS + "\nraise SystemExit(2)"))
+    gait("run", "-q", "-o", "x", "--", *line, env=with_gait(build))
+    assert failure_of(gait, "x")[0]["exit_code"] == 2
+
+
 def test_a_command_that_fails_is_no_process_on_record(gait, build):
     line = ("sh", "-c", '"$@"; exit 3', "-", *python(STEPS))
     gait("run", "-q", "-o", "x", "--", *line, env=with_gait(build))
@@ -565,7 +598,8 @@ def test_a_command_that_fails_is_no_process_on_record(gait, build):
 def test_a_process_that_was_started_again_and_a_run_appended_are_no_failure(gait, build):
     again = '"$@" ; "$@"; exit 0'
     environment = {**with_gait(build), "RANK": "0", "WORLD_SIZE": "1"}
-    line = ("sh", "-c", again, "-", *python(STEPS + "\nraise SystemExit(2)"))
+    once = "import os\nif not os.path.exists('again'): open('again', 'w'); raise SystemExit(2)"
+    line = ("sh", "-c", again, "-", *python(f"{STEPS}\n{once}"))
     gait("run", "-q", "-o", "x", "--", *line, env=environment)
     assert failure_of(gait, "x")[0] is None
     gait("run", "-q", "-a", "-o", "x", "--", *python("raise SystemExit(2)"), env=environment)

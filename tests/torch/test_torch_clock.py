@@ -35,7 +35,7 @@ def test_steps_are_what_a_second_clock_saw(run, style):
     done = run(job_of(style))
     assert done.code == 0, done.stderr
     log = json.loads((done.directory.parent / "log.0.json").read_text())
-    found = compare(style, truth_of(log, style), done.report)
+    found = compare(style, [truth_of(log, style)], done.report)
     rows = {name: (true, told) for name, true, told in found}
     assert rows["steps"][0] == rows["steps"][1] > 0
     # the script may be held up between the two clocks, at the ends of each loop

@@ -42,7 +42,7 @@ void stack_set_finish(struct stack_set *set)
 
 static uint32_t hash_of_frame(const struct stack_frame *frame)
 {
-    const uint64_t hash = hash_mix((uintptr_t)frame->name, (uintptr_t)frame->path);
+    const uint64_t hash = hash_mix(hash_mix(0, (uintptr_t)frame->name), (uintptr_t)frame->path);
     return (uint32_t)hash_mix(hash, (uint32_t)frame->line);
 }
 

@@ -5,7 +5,6 @@
 
 #include <gait/trace.h>
 
-#include "analyse/report/run_report.h"
 #include "load/run.h"
 #include "vocabulary/metadata.h"
 
@@ -13,11 +12,10 @@
 enum witness { KNOWS_NOTHING, BROKE_OFF, RAISED, ENDED_BADLY };
 
 struct search {
-    const struct run_report *report;
     const struct gait_trace *trace;
-    enum witness least; // that counts
+    bool has_ranks;
     enum witness best;
-    int64_t ended_ns; // of the best one
+    int64_t ended_ns, well_ns; // the best one; the last of those that ended well
     struct failure failure;
 };
 
@@ -39,18 +37,22 @@ static enum witness judge(const struct search *search, uint32_t shard,
     return noted && !ret_outcome->is_known ? BROKE_OFF : KNOWS_NOTHING;
 }
 
-// Helpers end as they like: a process that trains or is a rank counts, or the only one. Of
-// those that are equally good it is the first to end: it took the others along.
+// Helpers of ranks end as they like. Of those that are equally good it is the first to end: it
+// took the others along.
 static void ask(struct search *search, uint32_t index)
 {
     struct failure *failure = &search->failure;
     struct run_outcome outcome = {.is_known = false};
     struct gait_shard_info shard;
     if (gait_trace_shard(search->trace, index, &shard) || strcmp(shard.role, "program") != 0 ||
-        (shard.rank < 0 && search->report->process_count > 1))
+        (shard.rank < 0 && search->has_ranks))
         return;
     const enum witness witness = judge(search, index, &outcome);
-    if (witness < search->least || witness < search->best ||
+    if (witness == KNOWS_NOTHING && shard.end_ns > search->well_ns)
+        search->well_ns = shard.end_ns;
+    if (witness == BROKE_OFF && failure->broken_rank < 0)
+        failure->broken_rank = shard.rank;
+    if (witness < search->best || !witness ||
         (witness == search->best && shard.end_ns >= search->ended_ns))
         return;
     search->best = witness;
@@ -58,28 +60,37 @@ static void ask(struct search *search, uint32_t index)
     failure->shard = index;
     failure->rank = shard.rank;
     failure->is_broken_off = witness == BROKE_OFF;
-    failure->is_known = true;
-    if (witness != ENDED_BADLY)
-        return;
     failure->code = outcome.code;
     failure->signal = outcome.signal;
 }
 
-// Where the command ended well, those who failed on the way were started again.
-struct failure failure_facts_find(const struct run_report *report, const struct gait_trace *trace)
+static bool find_ranks(const struct gait_trace *trace)
 {
+    struct gait_shard_info shard;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
+        if (!gait_trace_shard(trace, i, &shard) && !strcmp(shard.role, "program") &&
+            shard.rank >= 0)
+            return true;
+    return false;
+}
+
+// A process that fails where the command ends well was started again, or was one of many and
+// missed by nobody; but behind `| tee log` the command is tee.
+struct failure failure_facts_find(const struct gait_trace *trace)
+{
+    const struct failure none = {.shard = FAILURE_OF_NOBODY, .rank = -1, .broken_rank = -1};
     const struct run_outcome *command = &trace->run.outcome;
-    struct search search = {.report = report,
-                            .trace = trace,
-                            .least = is_bad(command) ? BROKE_OFF : ENDED_BADLY,
-                            .failure = {.is_known = is_bad(command),
-                                        .code = command->code,
-                                        .signal = command->signal,
-                                        .shard = FAILURE_OF_NOBODY,
-                                        .rank = -1}};
-    if (command->is_known && !is_bad(command))
-        return search.failure;
+    struct search search = {
+        .trace = trace, .has_ranks = find_ranks(trace), .well_ns = INT64_MIN, .failure = none};
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
         ask(&search, i);
-    return search.failure;
+    struct failure *failure = &search.failure;
+    failure->is_known = is_bad(command) || search.best == ENDED_BADLY;
+    if (!is_bad(command) && command->is_known && search.well_ns > search.ended_ns)
+        failure->is_known = false;
+    if (search.best != ENDED_BADLY) {
+        failure->code = command->code;
+        failure->signal = command->signal;
+    }
+    return failure->is_known ? *failure : none;
 }

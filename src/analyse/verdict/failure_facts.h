@@ -6,8 +6,7 @@
 #include "analyse/verdict/verdict.h"
 
 struct gait_trace;
-struct run_report;
 
-struct failure failure_facts_find(const struct run_report *report, const struct gait_trace *trace);
+struct failure failure_facts_find(const struct gait_trace *trace);
 
 #endif

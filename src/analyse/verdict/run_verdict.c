@@ -293,7 +293,7 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
         facts.tail = (struct slowest_step){steps->p50_ns, steps->max_ns, steps->slowest};
         judge_marked(report, parts, &facts);
     }
-    facts.failure = failure_facts_find(report, trace);
+    facts.failure = failure_facts_find(trace);
     const int status = device_facts_find(report, trace, &facts);
     if (!status)
         verdict_make(&facts, &report->verdict);

@@ -461,9 +461,13 @@ static bool judge_failure(const struct verdict_facts *facts, struct verdict *ver
     if (failure->shard == FAILURE_OF_NOBODY)
         verdict_say(verdict, NOTE_FAILED_COMMAND);
     if (failure->rank >= 0) {
+        const bool is_or = !failure->is_broken_off && failure->broken_rank >= 0;
         evidence_number(&verdict->evidence, "failed_rank", (uint64_t)failure->rank);
-        verdict_say(verdict,
-                    failure->is_broken_off ? NOTE_FAILED_RANK_BROKE_OFF : NOTE_FAILED_RANK);
+        if (is_or)
+            evidence_number(&verdict->evidence, "broken_rank", (uint64_t)failure->broken_rank);
+        verdict_say(verdict, is_or                    ? NOTE_FAILED_RANK_OR
+                             : failure->is_broken_off ? NOTE_FAILED_RANK_BROKE_OFF
+                                                      : NOTE_FAILED_RANK);
     }
     verdict_advise(verdict, NOTE_TRY_ERROR);
     return true;

@@ -62,6 +62,7 @@ struct failure {
     uint32_t shard;        // whose process failed first; or FAILURE_OF_NOBODY
     int64_t rank;          // its rank, or -1
     bool is_broken_off;    // it ended without a word
+    int64_t broken_rank;   // one that ended so, or -1
 };
 
 // What is known of a PyTorch run besides.

@@ -18,7 +18,8 @@ enum { MOST_TEXT = 64 };
 static bool take(const char *json, const char *key, unsigned *ret_number)
 {
     double number;
-    if (!json_member_real(json, key, &number) || number < 0 || number > 255)
+    if (!json_member_real(json, key, &number) || number < 0 || number > 255 ||
+        number != (double)(unsigned)number)
         return false;
     *ret_number = (unsigned)number;
     return true;
@@ -27,7 +28,8 @@ static bool take(const char *json, const char *key, unsigned *ret_number)
 struct run_outcome run_outcome_parse(const char *json)
 {
     struct run_outcome outcome = {.is_known = false};
-    outcome.is_known = take(json, "signal", &outcome.signal) || take(json, "code", &outcome.code);
+    outcome.is_known = take(json, "code", &outcome.code);
+    outcome.is_known |= take(json, "signal", &outcome.signal);
     return outcome;
 }
 

@@ -13,7 +13,8 @@
 
 static uint32_t hash_site(const struct gait_site_info *site)
 {
-    const uint64_t hash = hash_mix((uintptr_t)site->category, (uintptr_t)site->name);
+    // one after the other: two places in memory may grow in step
+    const uint64_t hash = hash_mix(hash_mix(0, (uintptr_t)site->category), (uintptr_t)site->name);
     return (uint32_t)hash_mix(hash_mix(hash, (uintptr_t)site->file), site->line);
 }
 

@@ -260,12 +260,12 @@ TEST("verdict: says that it cannot tell where evidence is thin")
 TEST("verdict: a program that failed is told so, and nothing of speed")
 {
     const struct named phases[] = {{"forward", 900}};
-    struct verdict_facts facts = {.failure = {true, 3, 0, 0, -1, false}};
+    struct verdict_facts facts = {.failure = {true, 3, 0, 0, -1, false, -1}};
     struct verdict verdict = judge_of(phases, 1, 12, facts);
     is_int(verdict.number, VERDICT_FAILED);
     ok(says(&verdict, NOTE_FAILED_CODE) && verdict.why_count == 1 && verdict.advice_count == 1);
     is_int(verdict.advice[0], NOTE_TRY_ERROR);
-    facts.failure = (struct failure){true, 0, 9, 0, 2, true};
+    facts.failure = (struct failure){true, 0, 9, 0, 2, true, 2};
     verdict = judge_of(phases, 1, 0, facts);
     ok(says(&verdict, NOTE_FAILED_SIGNAL_EARLY) && says(&verdict, NOTE_FAILED_RANK_BROKE_OFF));
     facts.failure.shard = FAILURE_OF_NOBODY;
