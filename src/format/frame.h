@@ -20,7 +20,9 @@
 // Rows and bytes that a few stored ones may stand for. Above what any writer makes of real
 // events, and below what a file of 9 KB needs to keep a reader busy for half a minute.
 #define FRAME_MAX_ROWS_OF(stored) (16384 + 256 * (uint64_t)(stored))
-#define FRAME_MAX_RAW_OF(stored) ((4u << 20) + 1024 * (uint64_t)(stored))
+#define FRAME_UNASKED_RAW (4u << 20)
+#define FRAME_LARGEST_RATIO 1024u
+#define FRAME_MAX_RAW_OF(stored) (FRAME_UNASKED_RAW + FRAME_LARGEST_RATIO * (uint64_t)(stored))
 #define FRAME_INDEX_EVERY 4096 // frames between index frames
 
 struct frame_header {

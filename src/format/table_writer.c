@@ -17,6 +17,7 @@
 #include "format/nested_times.h"
 
 // All four: docs/decisions/0001-columns.md.
+#define MOST_UNASKED (FRAME_UNASKED_RAW / 2) // of a column, however small it gets; two are texts
 #define LEVEL 1
 #define LEVEL_FAST (-100)      // times, depths
 #define SMALLEST_COMPRESSED 64 // bytes: below, zstd's own header eats the gain
@@ -224,6 +225,9 @@ static size_t compress(struct table_writer *writer, uint16_t column, const struc
     }
     choose_level(writer, level_of(writer, column, blob->bytes));
     const size_t used = compress_sections(writer, blob, room, room_bytes);
+    // what stands for more than FRAME_MAX_RAW_OF() no reader would believe
+    if (blob->bytes > MOST_UNASKED && used < blob->bytes / FRAME_LARGEST_RATIO)
+        return 0;
     if (used && used < blob->bytes - blob->bytes / 20)
         return used;
     if (rest)

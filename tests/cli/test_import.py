@@ -512,3 +512,17 @@ def test_ranks_that_are_missing_or_here_twice_are_said(gait, tmp_path):
     told = gait("info", "--no-cache", folder).stdout
     assert "Ranks  2 of 8 are here" in told
     assert 'rank 1 is said by "b.json" and by "c.json"' in told
+
+
+def test_a_name_that_packs_too_well_is_still_read(gait, tmp_path):
+    """5 MB of one letter became 500 bytes, which no reader of shards believes."""
+    trace = tmp_path / "huge.json"
+    spans = [
+        {"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+        for name in ("a" * 5000000, "b")
+    ]
+    trace.write_text(
+        json.dumps({"deviceProperties": [{"name": "x" * 40}] * 200000, "traceEvents": spans})
+    )
+    info = json.loads(gait("info", "--json", trace).stdout)
+    assert (info["events"], info["damage"]) == (2, [])
