@@ -86,6 +86,7 @@ static const struct member members[] = {
     MEMBER(gait_ops_query, without_shapes) MEMBER(gait_ops_query, with_memory)
     MEMBER(gait_ops_query, with_flops) MEMBER(gait_ops_query, with_stacks)
     MEMBER(gait_ops_query, with_device_ranges) MEMBER(gait_ops_query, only_shard)
+    MEMBER(gait_ops_query, without_functions)
     STRUCT(gait_op_sums)
     MEMBER(gait_op_sums, count) MEMBER(gait_op_sums, cpu_us) MEMBER(gait_op_sums, self_cpu_us)
     MEMBER(gait_op_sums, device_us) MEMBER(gait_op_sums, self_device_us)

@@ -27,6 +27,7 @@ Query = _read._structure(
     "int64 pid since_ns until_ns origin_ns",
     "int without_shapes with_memory with_flops with_stacks with_device_ranges",
     "uint32 only_shard",
+    "int without_functions",
 )
 Sums = _read._structure(
     "gait_op_sums",

@@ -383,6 +383,9 @@ static void judge_phases(const struct verdict_facts *facts, struct verdict *verd
     } else if (wait >= WORTH_PERCENT) {
         verdict->number = work_rules[division.wait].partly;
         judge_wait(facts, &division, verdict);
+    } else if (division.unexplained > largest(judged, WORK_UNKNOWN)->total_ns) {
+        lead = division.rest; // no phase takes as much
+        judge_unexplained(facts, &division, verdict);
     } else {
         lead = largest(judged, WORK_UNKNOWN)->work;
         judge_no_work(judged, verdict);
