@@ -221,6 +221,9 @@ TEST("verdict: time in no span is said to be unexplained")
     const struct named phases[] = {{"forward", 400}};
     is_int(judge(phases, 1, 100).number, VERDICT_UNEXPLAINED);
     is_int(judge(NULL, 0, 100).number, VERDICT_UNEXPLAINED);
+    // less than half, but more than any phase
+    const struct named small[] = {{"forward", 200}, {"mine", 190}, {"optimizer", 150}};
+    is_int(judge(small, 3, 100).number, VERDICT_UNEXPLAINED);
 }
 
 TEST("verdict: says that it cannot tell where evidence is thin")
