@@ -203,6 +203,42 @@ def test_a_git_that_hangs_is_not_waited_for(record, repository, tmp_path):
     assert time.monotonic() - begin < 60
 
 
+@pytest.mark.parametrize("how", ["clean", "process", "include", "global", "fsmonitor", "hook"])
+def test_no_program_that_a_repository_names_is_started(record, repository, tmp_path, how):
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/PWNED\ncat\n")
+    evil.chmod(0o755)
+    (repository / ".gitattributes").write_text("*.py filter=evil\n")
+    (repository / "train.py").write_text(RECORDS.replace("work", "rest"))  # as long: git reads it
+    home = {"HOME": str(tmp_path)}
+    if how == "include":
+        (tmp_path / "more").write_text(f"[Filter 'evil']\nclean = {evil}\n".replace("'", '"'))
+        git(repository, "config", "include.path", str(tmp_path / "more"))
+    elif how == "global":
+        (tmp_path / ".gitconfig").write_text(f'[filter "evil"]\nclean = {evil}\n')
+    elif how == "hook":
+        (repository / ".git/hooks/post-index-change").symlink_to(evil)
+    else:
+        key = "core.fsmonitor" if how == "fsmonitor" else f"filter.evil.{how}"
+        git(repository, "config", key, str(evil))
+    told = record(script=str(repository / "train.py"), **home)["commit"]
+    assert not (tmp_path / "PWNED").exists()
+    assert told.get("dirty") is (True if how in ("fsmonitor", "hook") else None)
+
+
+def test_variables_of_git_name_no_other_repository(record, repository, tmp_path):
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(repository), str(other))
+    (other / "train.py").write_text("# changed\n")
+    told = record(
+        script=str(repository / "train.py"),
+        GIT_DIR=str(other / ".git"),
+        GIT_WORK_TREE=str(other),
+        GIT_INDEX_FILE=str(other / ".git/index"),
+    )
+    assert told["commit"] == {"id": git(repository, "rev-parse", "HEAD"), "dirty": False}
+
+
 def test_no_metadata_leaves_all_but_tags_out(record, repository, tmp_path):
     keys = {"command", "machine", "python", "packages", "commit"}
     script = str(repository / "train.py")
