@@ -252,6 +252,33 @@ def test_no_metadata_leaves_all_but_tags_out(record, repository, tmp_path):
     assert not keys & set(told) and told["tags"] == {"a": "3"}
 
 
+def test_what_another_run_said_of_its_program_is_not_inherited(record, repository, tmp_path):
+    told = "ab" * 20 + " clean"
+    assert "commit" not in record(GAIT_COMMIT=told)
+    assert "commit" not in record("--no-metadata", GAIT_COMMIT=told)
+    script = str(repository / "train.py")
+    assert record(script=script, GAIT_COMMIT=told)["commit"]["id"] == git(
+        repository, "rev-parse", "HEAD"
+    )
+    # what is said of metadata on the line counts, and not an outer run's variable
+    inner = "recording.metadata=true"
+    assert "command" in record(inner, GAIT_METADATA="0")
+
+
+BAD_TAGS = ["a=\x1b[31m", "a=1,b=\t", b"a=\xff", "a=" + "b" * 1025, "a=1," * 65]
+
+
+@pytest.mark.parametrize("tags", BAD_TAGS, ids=range(len(BAD_TAGS)))
+def test_tags_that_are_refused_are_not_recorded(gait, tmp_path, tags):
+    line = ("run", "-q", "-o", "run", "--", sys.executable, "-c", RECORDS)
+    done = gait(*line, env={**os.environ, "GAIT_TAGS": tags})
+    assert done.returncode == 0 and "the default, none, is used" in done.stderr
+    assert "\x1b" not in done.stderr and done.stderr.count("\n") == 1
+    (shard,) = info(gait, tmp_path / "run")["shards"]
+    assert "tags" not in shard["metadata"]
+    assert "GAIT_TAGS" in shard["metadata"]["settings_ignored"]
+
+
 def test_tags_that_are_none_are_refused_or_ignored_with_a_sentence(gait, tmp_path):
     for bad in ("a", "=1", "a b=1", "a=1,b"):
         done = gait("run", "--tag", bad, "--", "true")
