@@ -140,6 +140,12 @@ def test_versions_of_packages_are_those_of_importlib(record, tmp_path):
     line = [sys.executable, "-c", ask]
     found = subprocess.run(line, env={**os.environ, "PYTHONPATH": path}, capture_output=True)
     assert found.stdout == b"['9.9.1', '9.9.1']\n"
+    egg = tmp_path / "eggs"
+    (egg / "torch-2.1.0.egg-info").mkdir(parents=True)
+    (egg / "keras-3.0-py3.11.egg-info").mkdir()
+    (egg / "peft-0.7.1.dist-info").mkdir()
+    packages = record(PYTHONPATH=f"{egg}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")["packages"]
+    assert [packages[name] for name in ("torch", "keras", "peft")] == ["2.1.0", "3.0", "0.7.1"]
     loaded = (
         "import sys, gait; gait.start('run'); "
         "print([n for n in ('importlib.metadata', 'torch', 'numpy') if n in sys.modules])"
