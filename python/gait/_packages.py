@@ -11,10 +11,10 @@ from . import _native
 from ._vocabulary import META_PACKAGES, META_PYTHON
 
 MATTER = frozenset(
-    "accelerate bitsandbytes datasets deepspeed flash_attn horovod hydra_core itwinai jax lightning"
-    " megatron_core mpi4py numpy nvidia_dali nvidia_nccl_cu12 omegaconf pytorch_lightning ray"
-    " safetensors tensorflow timm tokenizers torch torchaudio torchdata torchvision transformers"
-    " triton xformers".split()
+    "accelerate bitsandbytes datasets deepspeed fastai flash_attn horovod hydra_core itwinai jax"
+    " keras lightning megatron_core mpi4py numpy nvidia_dali nvidia_nccl_cu12 omegaconf peft"
+    " pytorch_lightning ray safetensors tensorflow timm tokenizers torch torchaudio torchdata"
+    " torchvision transformers triton trl xformers".split()
 )
 ENDINGS = (".dist-info", ".egg-info")
 
@@ -28,8 +28,9 @@ def installed():
         except OSError:  # a zip file, or none
             continue
         for entry in entries:
-            if entry.endswith(ENDINGS):
-                name, _, rest = entry[: -len(ENDINGS[0])].partition("-")
+            stem, ending = os.path.splitext(entry)
+            if ending in ENDINGS:
+                name, _, rest = stem.partition("-")
                 name = name.lower().replace(".", "_")
                 if name in MATTER and rest:
                     found.setdefault(name.replace("_", "-"), rest.partition("-py")[0])

@@ -124,7 +124,7 @@ static int read_text(const struct setting *setting, const char *spelled, const c
                      char *out)
 {
     size_t length = strlen(text);
-    if (!length || length >= SETTING_VALUE_BYTES || (setting->is_legal && !setting->is_legal(text)))
+    if (!length || length >= SETTING_VALUE_BYTES)
         return refuse(setting, spelled, text);
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 127)
@@ -133,6 +133,8 @@ static int read_text(const struct setting *setting, const char *spelled, const c
                         setting_value_show(text));
     if (utf8_valid_prefix(text, length) != length)
         return fail(GAIT_ERR_ARGUMENT, "'%s' takes UTF-8 text", spelled);
+    if (setting->is_legal && !setting->is_legal(text))
+        return refuse(setting, spelled, text);
     memcpy(out, text, length + 1);
     return GAIT_OK;
 }

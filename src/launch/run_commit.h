@@ -7,8 +7,9 @@
 
 enum { RUN_COMMIT_BYTES = GIT_COMMIT_BYTES + 8 };
 
-// "<id> dirty", "<id> clean", or "<id>" where git is not there or takes longer than 200 ms;
-// "": no repository. The folder is that of the first *.py among the arguments, else this one.
+// "<id> dirty", "<id> clean", or "<id>" where git is not there, takes longer than 200 ms, or would
+// start what the repository names; "": no repository. The folder is that of the first *.py among
+// the arguments, else this one.
 void run_commit_find(char *const *arguments, char out[RUN_COMMIT_BYTES]);
 
 #endif

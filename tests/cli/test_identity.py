@@ -140,6 +140,12 @@ def test_versions_of_packages_are_those_of_importlib(record, tmp_path):
     line = [sys.executable, "-c", ask]
     found = subprocess.run(line, env={**os.environ, "PYTHONPATH": path}, capture_output=True)
     assert found.stdout == b"['9.9.1', '9.9.1']\n"
+    egg = tmp_path / "eggs"
+    (egg / "torch-2.1.0.egg-info").mkdir(parents=True)
+    (egg / "keras-3.0-py3.11.egg-info").mkdir()
+    (egg / "peft-0.7.1.dist-info").mkdir()
+    packages = record(PYTHONPATH=f"{egg}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")["packages"]
+    assert [packages[name] for name in ("torch", "keras", "peft")] == ["2.1.0", "3.0", "0.7.1"]
     loaded = (
         "import sys, gait; gait.start('run'); "
         "print([n for n in ('importlib.metadata', 'torch', 'numpy') if n in sys.modules])"
@@ -203,6 +209,42 @@ def test_a_git_that_hangs_is_not_waited_for(record, repository, tmp_path):
     assert time.monotonic() - begin < 60
 
 
+@pytest.mark.parametrize("how", ["clean", "process", "include", "global", "fsmonitor", "hook"])
+def test_no_program_that_a_repository_names_is_started(record, repository, tmp_path, how):
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/PWNED\ncat\n")
+    evil.chmod(0o755)
+    (repository / ".gitattributes").write_text("*.py filter=evil\n")
+    (repository / "train.py").write_text(RECORDS.replace("work", "rest"))  # as long: git reads it
+    home = {"HOME": str(tmp_path)}
+    if how == "include":
+        (tmp_path / "more").write_text(f"[Filter 'evil']\nclean = {evil}\n".replace("'", '"'))
+        git(repository, "config", "include.path", str(tmp_path / "more"))
+    elif how == "global":
+        (tmp_path / ".gitconfig").write_text(f'[filter "evil"]\nclean = {evil}\n')
+    elif how == "hook":
+        (repository / ".git/hooks/post-index-change").symlink_to(evil)
+    else:
+        key = "core.fsmonitor" if how == "fsmonitor" else f"filter.evil.{how}"
+        git(repository, "config", key, str(evil))
+    told = record(script=str(repository / "train.py"), **home)["commit"]
+    assert not (tmp_path / "PWNED").exists()
+    assert told.get("dirty") is (True if how in ("fsmonitor", "hook") else None)
+
+
+def test_variables_of_git_name_no_other_repository(record, repository, tmp_path):
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(repository), str(other))
+    (other / "train.py").write_text("# changed\n")
+    told = record(
+        script=str(repository / "train.py"),
+        GIT_DIR=str(other / ".git"),
+        GIT_WORK_TREE=str(other),
+        GIT_INDEX_FILE=str(other / ".git/index"),
+    )
+    assert told["commit"] == {"id": git(repository, "rev-parse", "HEAD"), "dirty": False}
+
+
 def test_no_metadata_leaves_all_but_tags_out(record, repository, tmp_path):
     keys = {"command", "machine", "python", "packages", "commit"}
     script = str(repository / "train.py")
@@ -214,6 +256,33 @@ def test_no_metadata_leaves_all_but_tags_out(record, repository, tmp_path):
     (tmp_path / "gait.yaml").write_text("recording:\n  tags: a=3\n  metadata: false\n")
     told = record("--config", str(tmp_path / "gait.yaml"), script=script)
     assert not keys & set(told) and told["tags"] == {"a": "3"}
+
+
+def test_what_another_run_said_of_its_program_is_not_inherited(record, repository, tmp_path):
+    told = "ab" * 20 + " clean"
+    assert "commit" not in record(GAIT_COMMIT=told)
+    assert "commit" not in record("--no-metadata", GAIT_COMMIT=told)
+    script = str(repository / "train.py")
+    assert record(script=script, GAIT_COMMIT=told)["commit"]["id"] == git(
+        repository, "rev-parse", "HEAD"
+    )
+    # what is said of metadata on the line counts, and not an outer run's variable
+    inner = "recording.metadata=true"
+    assert "command" in record(inner, GAIT_METADATA="0")
+
+
+BAD_TAGS = ["a=\x1b[31m", "a=1,b=\t", b"a=\xff", "a=" + "b" * 1025, "a=1," * 65]
+
+
+@pytest.mark.parametrize("tags", BAD_TAGS, ids=range(len(BAD_TAGS)))
+def test_tags_that_are_refused_are_not_recorded(gait, tmp_path, tags):
+    line = ("run", "-q", "-o", "run", "--", sys.executable, "-c", RECORDS)
+    done = gait(*line, env={**os.environ, "GAIT_TAGS": tags})
+    assert done.returncode == 0 and "the default, none, is used" in done.stderr
+    assert "\x1b" not in done.stderr and done.stderr.count("\n") == 1
+    (shard,) = info(gait, tmp_path / "run")["shards"]
+    assert "tags" not in shard["metadata"]
+    assert "GAIT_TAGS" in shard["metadata"]["settings_ignored"]
 
 
 def test_tags_that_are_none_are_refused_or_ignored_with_a_sentence(gait, tmp_path):

@@ -12,8 +12,9 @@
 bool secret_is_name(struct slice name);
 
 // A command line: arguments with a 0 behind each. Values of those whose names look like a
-// secret's are "***": of "--token X", "--token=X", "TOKEN=X", "token: X" and
-// "https://user:X@host". A long argument is cut, and so is a long line.
+// secret's are "***": of "--token X", "--token=X", "TOKEN=X", "token: X", "token: Bearer X" and
+// "https://user:X@host", and so are words that begin as tokens do ("ghp_X"). A long argument is
+// cut, and so is a long line.
 struct secret_line {
     struct slice left;
     size_t count;   // of arguments that were taken

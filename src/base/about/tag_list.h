@@ -7,7 +7,7 @@
 
 #include "base/slice.h"
 
-enum { TAG_MOST = 64, TAG_KEY_BYTES = 64, TAG_VALUE_BYTES = 1024 };
+enum { TAG_MOST = 64, TAG_KEY_BYTES = 64, TAG_VALUE_BYTES = 1024, TAG_LIST_BYTES = 4095 };
 
 struct tag {
     struct slice key, value;
@@ -17,7 +17,7 @@ struct tag {
 bool tag_list_next(struct slice *list, struct tag *ret_tag);
 
 // Whether it is one to TAG_MOST tags: K=V, K of letters, digits, '_', '-' and '.', V any text
-// without a comma.
+// of UTF-8 without a comma and without control characters.
 bool tag_list_is_legal(const char *text);
 
 #endif

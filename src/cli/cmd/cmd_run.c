@@ -119,18 +119,19 @@ static int prepare_past_limits(struct session *session)
     return code;
 }
 
-// What the program's recording says of it, beside what it finds itself.
+// What the program's recording says of it, beside what it finds itself. What another `gait run`
+// around this one said of its program is not true of this one's.
 static int set_identity(const struct session *session)
 {
     const struct run_profile *profile = &session->profile;
     const char *tags = run_profile_said(profile, SETTING_TAGS);
+    const bool is_told = config_flag(&profile->config, SETTING_METADATA);
     char commit[RUN_COMMIT_BYTES] = "";
     int failed = tags ? setenv("GAIT_TAGS", tags, 1) : 0;
-    if (!config_flag(&profile->config, SETTING_METADATA))
-        return failed | setenv("GAIT_METADATA", "0", 1);
-    if (!session->directory.is_nested)
+    failed |= is_told ? unsetenv("GAIT_METADATA") : setenv("GAIT_METADATA", "0", 1);
+    if (is_told)
         run_commit_find(session->arguments, commit);
-    return *commit ? failed | setenv("GAIT_COMMIT", commit, 1) : failed;
+    return failed | (*commit ? setenv("GAIT_COMMIT", commit, 1) : unsetenv("GAIT_COMMIT"));
 }
 
 // What the program inherits. A value that does not fit into the environment is

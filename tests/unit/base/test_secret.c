@@ -31,12 +31,13 @@ static bool shows(const char *line, const char *json)
 
 TEST("secret: names of secrets in the spellings people use")
 {
-    static const char *const names[] = {"--token",     "HF_TOKEN",      "--hf-token",
-                                        "db.password", "--api-key",     "api_key",
-                                        "APIKEY",      "--Secret",      "client_secret",
-                                        "--key",       "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY",
-                                        "--passwd",    "MYSQL_PWD",     "--authToken",
-                                        "--auth",      "--credentials", "Authorization"};
+    static const char *const names[] = {
+        "--token",       "HF_TOKEN",      "--hf-token",    "db.password",
+        "--api-key",     "api_key",       "APIKEY",        "--Secret",
+        "client_secret", "--key",         "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY",
+        "--passwd",      "MYSQL_PWD",     "--authToken",   "--auth",
+        "--credentials", "Authorization", "--wandb-key",   "--ssh-key",
+        "AccountKey",    "ssh_key",       "s3.key"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         ok(is_secret(names[i]));
 }
@@ -50,6 +51,9 @@ TEST("secret: names that only sound like it are none")
                                         "--num_key_value_heads",
                                         "--author",
                                         "--passes",
+                                        "--monkey",
+                                        "--key-frames",
+                                        "--hockey",
                                         "--output",
                                         "",
                                         "-",
@@ -70,6 +74,63 @@ TEST("secret: values of secrets are masked wherever they stand")
     ok(shows("https://host/p?token=x", "[\"https://host/p?token=***\"]"));
     ok(shows("--password|--lr|0.1", "[\"--password\", \"--lr\", \"0.1\"]"));
     ok(shows("--max-tokens|5|--tokenizer=bert", "[\"--max-tokens\", \"5\", \"--tokenizer=bert\"]"));
+}
+
+TEST("secret: each of several in an argument is masked")
+{
+    ok(shows("https://u:pw@h/x?token=qtok", "[\"https://***@h/x?token=***\"]"));
+    ok(shows("https://u:a@h/x,https://v:b@h/y", "[\"https://***@h/x,https://***@h/y\"]"));
+    ok(shows("postgres://u:p@ss@h/d@e", "[\"postgres://***@h/d@e\"]"));
+    ok(shows("https://h/@scope/x and https://h", "[\"https://h/@scope/x and https://h\"]"));
+    ok(shows("A=x;AccountKey=a==;B=y", "[\"A=x;AccountKey=***\"]"));
+    ok(shows("--wandb-key|X|--ssh-key|Y|--key-frames|7",
+             "[\"--wandb-key\", \"***\", \"--ssh-key\", \"***\", \"--key-frames\", \"7\"]"));
+}
+
+TEST("secret: a header's value is masked, in one argument or in three")
+{
+    static const char rest[] = "\"***\", \"***\", \"http://h\"]";
+    char all[128];
+    snprintf(all, sizeof all, "[\"-H\", \"Authorization:\", %s", rest);
+    ok(shows("-H|Authorization:|Bearer|abc|http://h", all));
+    ok(shows("-H|Authorization: Bearer abc|x", "[\"-H\", \"Authorization:***\", \"x\"]"));
+    ok(shows("-H|Authorization: Bearer|abc|x", "[\"-H\", \"Authorization:***\", \"***\", \"x\"]"));
+    ok(shows("--mode|basic|x", "[\"--mode\", \"basic\", \"x\"]"));
+}
+
+TEST("secret: words that begin as tokens do are masked, and names that do are not")
+{
+    static const char *const tokens[] = {
+        "sk-proj-a1b2c3d4e5f6g7h8",        "ghp_0123456789abcdef",      "gho_0123456789abcdef",
+        "github_pat_11ABCDEFG_0123456789", "AKIAIOSFODNN7EXAMPLE",      "xoxb-123456789012-abcdef",
+        "hf_abcdefghijklmnop1234",         "sk-abcdefghijklmnopqrstuv", "ghp_abcdefghij",
+        "glpat-abc_def-1234567890"};
+    char line[128], json[128];
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        snprintf(line, sizeof line, "--x=%s,y|%s", tokens[i], tokens[i]);
+        ok(shows(line, "[\"--x=***,y\", \"***\"]"));
+    }
+    static const char *const names[] = {"sk-learn", "hf_bert_base_uncased_v2", "task-1234567",
+                                        "hf_transformers_checkpoint", "runs/hf_llama3_8b_instruct"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(json, sizeof json, "[\"%s\"]", names[i]);
+        ok(shows(names[i], json));
+    }
+}
+
+TEST("secret: a tail that is cut says so, and is no longer than any")
+{
+    char line[3000] = "https://u:p@h/", json[3100];
+    memset(line + strlen(line), 'x', 2000);
+    snprintf(json, sizeof json, "[\"https://***@h/%.*s…\"]", 1024 - 14, line + 14);
+    ok(shows(line, json));
+    int used = 0, told = snprintf(json, sizeof json, "[\"");
+    for (int i = 0; i < 250; i++)
+        used += snprintf(line + used, sizeof line - (size_t)used, "a://b@c/ ");
+    for (int i = 0; i < 93; i++)
+        told += snprintf(json + told, sizeof json - (size_t)told, "a://***@c/ ");
+    snprintf(json + told, sizeof json - (size_t)told, "a…\"]");
+    ok(shows(line, json));
 }
 
 TEST("secret: long lines and arguments are cut, and are JSON whatever they hold")
