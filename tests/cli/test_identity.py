@@ -285,6 +285,29 @@ def test_tags_that_are_refused_are_not_recorded(gait, tmp_path, tags):
     assert "GAIT_TAGS" in shard["metadata"]["settings_ignored"]
 
 
+def test_each_way_to_be_no_tag_has_its_own_words(gait):
+    many = ["--tag", "a=1," * 64, "--tag", "b=2"]
+    for options, words in (
+        (["--tag", "note=a,b"], "and no V has a comma; not 'note=a,b'"),
+        (["--tag", "a=" + "b" * 1025], "V of up to 1024 bytes; not 'a=b"),
+        (["--tag", "k" * 65 + "=1"], "K of up to 64 letters"),
+        (["--tag", "a=\x1b[2J"], "without control characters; not 'a="),
+        (many, "takes up to 64 K=V; not 'a=1,"),
+        (["--tag", "a=1," * 65], "takes up to 64 K=V; not 'a=1,"),
+        (["--tag", ""], "takes K=V with commas between, K of"),
+    ):
+        done = gait("run", *options, "--", "true")
+        assert done.returncode == 125 and words in done.stderr and "\x1b" not in done.stderr
+
+
+def test_of_tags_with_one_key_the_last_counts(gait, record, tmp_path):
+    """The others are not on record, where each reader of JSON would choose for itself."""
+    told = record("--tag", "lr=1", "--tag", "m=x,lr=2", "--tag", "lr=3")
+    assert told["tags"] == {"m": "x", "lr": "3"}
+    assert gait("info", "--json", tmp_path / "run").stdout.count('"lr"') == 1
+    assert "lr 3" in gait("info", tmp_path / "run").stdout
+
+
 def test_tags_that_are_none_are_refused_or_ignored_with_a_sentence(gait, tmp_path):
     for bad in ("a", "=1", "a b=1", "a=1,b"):
         done = gait("run", "--tag", bad, "--", "true")
