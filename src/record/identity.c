@@ -108,6 +108,8 @@ static void tell_tags(struct buffer *json)
     if (!text || !tag_list_is_legal(text))
         return;
     while (!status && tag_list_next(&list, &tag)) {
+        if (tag_list_has(list, tag.key))
+            continue; // the last one counts
         status = buffer_printf(json, "%s\"%.*s\": ", json->used ? ", " : "{", (int)tag.key.count,
                                (const char *)tag.key.bytes);
         if (!status)

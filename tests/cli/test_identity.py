@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import gait_decoder
 import pytest
 from shard_maker import ShardMaker
 
@@ -121,7 +122,12 @@ def test_values_of_secrets_are_nowhere_in_the_file(record, tmp_path):
     command = record(arguments=secrets, HF_TOKEN="s3cr3t-4")["command"]
     assert command[3:] == ["--token", "***", "--api-key=***", "db.password=***", "--lr", "1"]
     (shard,) = (tmp_path / "run").glob("*.gait")
-    assert b"s3cr3t" not in shard.read_bytes()
+    frames, _, _ = gait_decoder.scan(shard.read_bytes())
+    columns = [column for frame in frames for column in frame.columns.values()]
+    inflate = gait_decoder.inflate
+    blobs = [inflate(c.stored, c.raw_bytes) if c.compression else c.stored for c in columns]
+    assert any(b"--token" in blob for blob in blobs)  # of compressed bytes nothing would be told
+    assert not any(b"s3cr3t" in blob for blob in blobs)
 
 
 def test_versions_of_packages_are_those_of_importlib(record, tmp_path):
@@ -283,6 +289,29 @@ def test_tags_that_are_refused_are_not_recorded(gait, tmp_path, tags):
     (shard,) = info(gait, tmp_path / "run")["shards"]
     assert "tags" not in shard["metadata"]
     assert "GAIT_TAGS" in shard["metadata"]["settings_ignored"]
+
+
+def test_each_way_to_be_no_tag_has_its_own_words(gait):
+    many = ["--tag", "a=1," * 64, "--tag", "b=2"]
+    for options, words in (
+        (["--tag", "note=a,b"], "and no V has a comma; not 'note=a,b'"),
+        (["--tag", "a=" + "b" * 1025], "V of up to 1024 bytes; not 'a=b"),
+        (["--tag", "k" * 65 + "=1"], "K of up to 64 letters"),
+        (["--tag", "a=\x1b[2J"], "without control characters; not 'a="),
+        (many, "takes up to 64 K=V; not 'a=1,"),
+        (["--tag", "a=1," * 65], "takes up to 64 K=V; not 'a=1,"),
+        (["--tag", ""], "takes K=V with commas between, K of"),
+    ):
+        done = gait("run", *options, "--", "true")
+        assert done.returncode == 125 and words in done.stderr and "\x1b" not in done.stderr
+
+
+def test_of_tags_with_one_key_the_last_counts(gait, record, tmp_path):
+    """The others are not on record, where each reader of JSON would choose for itself."""
+    told = record("--tag", "lr=1", "--tag", "m=x,lr=2", "--tag", "lr=3")
+    assert told["tags"] == {"m": "x", "lr": "3"}
+    assert gait("info", "--json", tmp_path / "run").stdout.count('"lr"') == 1
+    assert "lr 3" in gait("info", tmp_path / "run").stdout
 
 
 def test_tags_that_are_none_are_refused_or_ignored_with_a_sentence(gait, tmp_path):

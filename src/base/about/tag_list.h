@@ -20,4 +20,10 @@ bool tag_list_next(struct slice *list, struct tag *ret_tag);
 // of UTF-8 without a comma and without control characters.
 bool tag_list_is_legal(const char *text);
 
+// What it "takes" that this is not, as a sentence goes on behind a name; NULL: it is legal.
+const char *tag_list_why_not(const char *text);
+
+// Of tags with the same key the last counts.
+bool tag_list_has(struct slice list, struct slice key);
+
 #endif

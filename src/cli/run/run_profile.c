@@ -70,6 +70,13 @@ static int check_output(const struct config *config)
     return GAIT_OK;
 }
 
+static int check_tags(const char *text)
+{
+    const char *why = tag_list_why_not(text);
+    return why ? fail(GAIT_ERR_ARGUMENT, "'--tag' %s; not '%s'", why, setting_value_show(text))
+               : GAIT_OK;
+}
+
 // Each of the options is a list, and so are all of them.
 static int add_tags(struct run_profile *profile, const struct option_texts *tags)
 {
@@ -77,17 +84,16 @@ static int add_tags(struct run_profile *profile, const struct option_texts *tags
     for (size_t i = 0; i < tags->count; i++) {
         const size_t room = sizeof profile->tags - used;
         const int more = snprintf(profile->tags + used, room, "%s%s", i ? "," : "", tags->texts[i]);
-        if (!tag_list_is_legal(tags->texts[i]))
-            return fail(GAIT_ERR_ARGUMENT,
-                        "'--tag' takes K=V with commas between, K of letters, digits, '_', '-' and "
-                        "'.'; not '%s'",
-                        setting_value_show(tags->texts[i]));
+        const int status = check_tags(tags->texts[i]);
+        if (status)
+            return status;
         if (more < 0 || (size_t)more >= room)
             return fail(GAIT_ERR_ARGUMENT, "'--tag': all tags are longer than %zu bytes",
                         sizeof profile->tags - 1);
         used += (size_t)more;
     }
-    return setting_words_add(&profile->words, "recording.tags", profile->tags);
+    const int status = check_tags(profile->tags);
+    return status ? status : setting_words_add(&profile->words, "recording.tags", profile->tags);
 }
 
 static int add_words(struct run_profile *profile, const struct run_wish *wish)

@@ -19,6 +19,7 @@ TEST("tag list: what is no tag is refused")
 {
     char many[4 * TAG_MOST + 8] = "";
     ok(tag_list_is_legal("a=1") && tag_list_is_legal("a.b-c_d=1,e=2"));
+    ok(tag_list_is_legal("a=1, ,,b=2,") && !tag_list_is_legal(",") && !tag_list_is_legal(" "));
     ok(!tag_list_is_legal("") && !tag_list_is_legal("a") && !tag_list_is_legal("=1"));
     ok(!tag_list_is_legal("a=1,b") && !tag_list_is_legal("a b=1") && !tag_list_is_legal("\"=1"));
     ok(!tag_list_is_legal("a=\x1b[31m") && !tag_list_is_legal("a=1,b=\t") &&
