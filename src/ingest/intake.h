@@ -62,7 +62,9 @@ static inline struct slice intake_rest(const struct intake *intake)
 {
     static const uint8_t nothing[1] = {0}; // before anything was read
     const uint8_t *bytes = intake->bytes.bytes;
-    return (struct slice){bytes ? bytes + intake->at : nothing, intake->bytes.used - intake->at};
+    if (!bytes)
+        return (struct slice){nothing, 0};
+    return (struct slice){bytes + intake->at, intake->bytes.used - intake->at};
 }
 
 #endif

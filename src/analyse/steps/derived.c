@@ -62,9 +62,13 @@ static void add_piece(struct gait_derived *derived, const struct rank_steps *ste
     const struct derived_row row = {piece->start_ns, (int64_t)piece->ns,
                                     steps->rows[piece->window].number, steps->rank.track,
                                     (uint8_t)piece->phase};
+    int64_t end_ns, joined_ns; // of a hostile file both may be beyond all times
     if (last && last->track == row.track && last->phase == row.phase &&
-        last->number == row.number && last->start_ns + last->duration_ns == row.start_ns)
-        last->duration_ns += row.duration_ns;
+        last->number == row.number &&
+        !__builtin_add_overflow(last->start_ns, last->duration_ns, &end_ns) &&
+        end_ns == row.start_ns &&
+        !__builtin_add_overflow(last->duration_ns, row.duration_ns, &joined_ns))
+        last->duration_ns = joined_ns;
     else
         add(derived, &row);
 }
