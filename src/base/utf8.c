@@ -61,6 +61,8 @@ static size_t ascii_prefix(const uint8_t *text, size_t bytes)
 
 size_t utf8_valid_prefix(const char *text, size_t bytes)
 {
+    if (!bytes) // `text` may be null
+        return 0;
     const uint8_t *at = (const uint8_t *)text, *end = at + bytes;
     bool whole = true;
     while (at < end) {

@@ -173,6 +173,7 @@ def started(pid):
     return int(stat.rpartition(")")[2].split()[19])
 
 
+@pytest.mark.skipif(bool(os.environ.get("GAIT_SANITIZE")), reason="nothing is preloaded there")
 def test_what_a_killed_import_left_goes_with_the_next(gait, build, tmp_path, cache):
     source = tmp_path / "t.json"
     source.write_text(trace(20_000))

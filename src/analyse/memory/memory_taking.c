@@ -250,7 +250,8 @@ static int64_t held_before(const struct memory_device *device)
     const int64_t before = device->has_addresses ? taking->older_bytes : 0;
     if (taking->has_totals)
         return 0;
-    return before < -taking->least ? -taking->least : before;
+    const int64_t lacking = wrap_subtract(0, taking->least);
+    return before < lacking ? lacking : before;
 }
 
 // The peak is the most that was held at a time in a recording, with what is known to have been

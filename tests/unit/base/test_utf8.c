@@ -35,6 +35,12 @@ TEST("utf8: valid text stays as it is")
            14);
 }
 
+TEST("utf8: no bytes may be no text at all")
+{
+    is_u64(utf8_valid_prefix(NULL, 0), 0); // a null pointer has no place behind it
+    is_str(repaired(NULL, 0), "");
+}
+
 TEST("utf8: a maximal ill-formed run becomes one replacement")
 {
     is_str(repaired(SIZED("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64")),
