@@ -99,15 +99,6 @@ static void put_phases(struct sheet *sheet, const struct run_report *report)
     }
 }
 
-static void add(struct breakdown *sum, const struct breakdown *one)
-{
-    sum->span_ns += one->span_ns;
-    for (unsigned i = 0; i < DEVICE_STATES; i++)
-        sum->state_ns[i] += one->state_ns[i];
-    for (unsigned i = 0; i < IDLE_CAUSES; i++)
-        sum->idle_ns[i] += one->idle_ns[i];
-}
-
 // Of the steps; of a rank that has none, of all the time of its devices.
 static struct breakdown sum_up(const struct device_run *run)
 {
@@ -117,9 +108,9 @@ static struct breakdown sum_up(const struct device_run *run)
         if (!rank->has_device)
             continue;
         if (!rank->step_count)
-            add(&sum, &rank->whole);
+            breakdown_add(&sum, &rank->whole, false);
         for (size_t k = 0; k < rank->step_count; k++)
-            add(&sum, &rank->steps[k].breakdown);
+            breakdown_add(&sum, &rank->steps[k].breakdown, false);
     }
     return sum;
 }

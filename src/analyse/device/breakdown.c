@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+// The category decides what a row is; an event that merely names a stream is none of a device
+// (Triton's ops do), nor is a copy of an annotation that a profiler drew on a stream.
 #include "analyse/device/breakdown.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "analyse/device/idle_causes.h"
-#include "analyse/time/sweep_states.h"
+#include "analyse/compat/tb_rank.h"
+#include "analyse/device/device_run.h"
+#include "analyse/device/device_sweep.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "load/site_role.h"
+#include "vocabulary/metadata.h"
+
+enum { MOST_ROWS = 1 << 28, MOST_DEVICES = 64, DEVICE_UNNUMBERED = -1 };
+#define MOST_STEP_BYTES ((size_t)1 << 32)
 
 uint64_t breakdown_time(const struct breakdown *breakdown, unsigned with, unsigned without)
 {
@@ -15,6 +24,15 @@ uint64_t breakdown_time(const struct breakdown *breakdown, unsigned with, unsign
         if ((state & with) == with && !(state & without))
             sum_ns += breakdown->state_ns[state];
     return sum_ns;
+}
+
+void breakdown_add(struct breakdown *to, const struct breakdown *sums, bool is_minus)
+{
+    const uint64_t *from = (const uint64_t *)sums;
+    uint64_t *words = (uint64_t *)to;
+    _Static_assert(sizeof *to == BREAKDOWN_WORDS * sizeof *words, "a breakdown is all sums");
+    for (size_t i = 0; i < BREAKDOWN_WORDS; i++)
+        words[i] += is_minus ? -from[i] : from[i];
 }
 
 void breakdown_rank_finish(struct breakdown_rank *rank)
@@ -26,116 +44,232 @@ void breakdown_rank_finish(struct breakdown_rank *rank)
     *rank = (struct breakdown_rank){.steps = NULL};
 }
 
-// --- of one rank ----------------------------------------------------------------------
+// --- what a site is -------------------------------------------------------------------------
 
-struct making {
-    struct intervals lanes[LANE_COUNT], busy, waits[WAIT_COUNT];
-    struct idle_causes causes;
-};
+// The lanes come first, so that one is a kind.
+enum kind { KIND_BLOCKING = LANE_NONE, KIND_INPUT, KIND_STEP };
 
-static void making_finish(struct making *making)
+// Calls that return when the device has done what was asked of it before.
+static bool is_blocking(const char *call)
 {
-    for (unsigned i = 0; i < LANE_COUNT; i++)
-        intervals_finish(&making->lanes[i]);
-    for (unsigned i = 0; i < WAIT_COUNT; i++)
-        intervals_finish(&making->waits[i]);
-    intervals_finish(&making->busy);
-    idle_causes_finish(&making->causes);
+    return strstr(call, "Synchronize") || !strcmp(call, "cudaMemcpy") || !strcmp(call, "hipMemcpy");
 }
 
-static int fill_waits(struct making *making, const struct device_rows *rows)
+static uint8_t kind_of(enum role role, const char *name)
 {
-    int status = GAIT_OK;
-    for (unsigned i = 0; i < WAIT_COUNT; i++) {
-        const struct device_list *list = &rows->waits[i];
-        for (size_t at = 0; at < list->count && !status; at++)
-            status =
-                intervals_add(&making->waits[i], list->rows[at].start_ns, list->rows[at].end_ns);
-        intervals_join(&making->waits[i]);
+    switch (role) {
+    case ROLE_STEP:
+        return KIND_STEP;
+    case ROLE_RUNTIME:
+        return is_blocking(name) ? KIND_BLOCKING : FEED_NO_KIND;
+    case ROLE_PHASE:
+        return strcmp(name, "input") ? FEED_NO_KIND : KIND_INPUT;
+    default:
+        return role_is_device_work(role) ? (uint8_t)role_lane(role)
+               : tb_is_loader(name)      ? KIND_INPUT
+                                         : FEED_NO_KIND;
     }
-    return status;
 }
 
-static int fill_lanes(struct making *making, const struct device_rows *rows, uint64_t *events)
+static int find_kinds(const struct gait_trace *trace, uint8_t **ret_kinds)
 {
-    int status = GAIT_OK;
-    for (size_t i = 0; i < rows->events.count && !status; i++) {
-        const struct device_event *event = &rows->events.rows[i];
-        const enum device_lane lane = device_rows_lane(rows, event);
-        events[lane]++;
-        status = intervals_add(&making->lanes[lane], event->start_ns, event->end_ns);
-    }
-    for (unsigned i = 0; i < LANE_COUNT; i++) {
-        const struct intervals *set = &making->lanes[i];
-        intervals_join(&making->lanes[i]);
-        for (size_t at = 0; at < set->count && !status; at++)
-            status = intervals_add(&making->busy, set->rows[at].start_ns, set->rows[at].end_ns);
-    }
-    intervals_join(&making->busy);
-    if (!status)
-        status = fill_waits(making, rows);
-    return status ? status : idle_causes_find(&making->causes, rows, &making->busy);
-}
-
-static void add_waits(uint64_t *waiting_ns, const struct making *making, struct interval window)
-{
-    enum { INPUT = 1, DEVICE = 2, STATES = 8 }; // the third lane: a device is busy
-    const struct sweep_lanes lanes = {
-        {&making->waits[WAIT_INPUT], &making->waits[WAIT_DEVICE], &making->busy}, WAIT_COUNT + 1};
-    uint64_t states[STATES] = {0};
-    sweep_states(&lanes, window, states);
-    waiting_ns[WAIT_INPUT] += states[INPUT] + states[INPUT | DEVICE];
-    waiting_ns[WAIT_DEVICE] += states[DEVICE];
-}
-
-// Adds: a rank may have several windows.
-static void break_down(struct breakdown *breakdown, const struct making *making,
-                       struct interval window)
-{
-    const struct sweep_lanes lanes = {
-        {&making->lanes[LANE_COMPUTE], &making->lanes[LANE_COMM], &making->lanes[LANE_COPY]},
-        LANE_COUNT};
-    uint64_t states[DEVICE_STATES] = {0};
-    if (window.end_ns > window.start_ns)
-        breakdown->span_ns += (uint64_t)window.end_ns - (uint64_t)window.start_ns;
-    sweep_states(&lanes, window, states);
-    for (unsigned state = 0; state < DEVICE_STATES; state++)
-        breakdown->state_ns[state] += states[state];
-    idle_causes_within(&making->causes, window, breakdown->idle_ns);
-    add_waits(breakdown->waiting_ns, making, window);
-}
-
-static void break_down_windows(struct breakdown *breakdown, const struct making *making,
-                               const struct device_rows *rows)
-{
-    for (size_t i = 0; i < rows->window_count; i++)
-        break_down(breakdown, making,
-                   (struct interval){rows->windows[i].start_ns, rows->windows[i].end_ns});
-}
-
-static int make_rank(struct breakdown_rank *rank, struct making *making,
-                     const struct device_rows *rows)
-{
-    int status = fill_lanes(making, rows, rank->events);
-    if (status)
-        return status;
-    rank->has_device = rows->events.count > 0;
-    rank->start_ns = rank->has_device ? rows->events.rows->start_ns : 0;
-    break_down_windows(&rank->whole, making, rows);
-    rank->steps = calloc(rows->step_count + 1, sizeof *rank->steps);
-    if (!rank->steps)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu steps", rows->step_count);
-    for (size_t i = 0; i < rows->step_count; i++) {
-        const struct device_step *step = &rows->steps[i];
-        struct breakdown_step *made = &rank->steps[rank->step_count++];
-        made->name = step->name;
-        made->start_ns = step->start_ns;
-        break_down(&made->breakdown, making, (struct interval){step->start_ns, step->end_ns});
+    const uint32_t count = gait_trace_site_count(trace);
+    uint8_t *kinds = *ret_kinds = malloc((size_t)count + 1);
+    if (!kinds)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u names", count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct gait_site_info info;
+        kinds[i] = gait_trace_site(trace, i, &info) ? FEED_NO_KIND
+                                                    : kind_of(site_role(trace, i), info.name);
     }
     return GAIT_OK;
 }
 
-// --- of each of its devices -------------------------------------------------------------
+// --- one rank at a time -----------------------------------------------------------------------
+
+// Something that begins or ends when its time comes.
+struct due {
+    int64_t at_ns;
+    struct breakdown_step *step; // NULL: a window ends
+    bool is_end;
+    uint32_t window;
+};
+
+// A time with devices on record; of an imported trace there is one.
+struct window {
+    uint32_t shard;
+    int64_t end_ns; // of the last device event so far
+    bool is_due;
+};
+
+struct device {
+    int32_t number;
+    uint64_t events[LANE_COUNT];
+    struct device_sweep *sweep; // NULL: that of the rank, as long as it has one device
+};
+
+struct seen_track {          // of the slice's
+    uint32_t device, window; // + 1, once they are known
+};
+
+struct part {
+    struct breakdown_rank rank;
+    const struct gait_trace *trace;
+    uint32_t shard;
+    bool is_imported; // a rank then, whatever it has
+    bool has_own_steps;
+    uint8_t *kinds;
+    struct feed feed;
+    struct device_sweep all, blank; // blank: as a device that did nothing so far
+    struct device devices[MOST_DEVICES];
+    size_t device_count; // more than there is room for: they are not told apart
+    struct window *windows;
+    size_t window_count, window_capacity;
+    struct due *dues; // a heap
+    size_t due_count, due_capacity;
+    struct arena steps; // they must not move
+    struct breakdown_step **step_list;
+    size_t step_count, step_capacity;
+    struct seen_track *tracks;
+    size_t track_capacity;
+};
+
+// --- what is due --------------------------------------------------------------------------------
+
+static bool is_due_before(const struct due *a, const struct due *b)
+{
+    return a->at_ns < b->at_ns;
+}
+
+static int push_due(struct part *part, const struct due *due)
+{
+    const struct array_shape shape = {sizeof *part->dues, MOST_ROWS};
+    size_t at = part->due_count;
+    int status = array_reserve((void **)&part->dues, &part->due_capacity, at + 1, shape);
+    if (status)
+        return status;
+    part->due_count++;
+    for (; at && is_due_before(due, &part->dues[(at - 1) / 2]); at = (at - 1) / 2)
+        part->dues[at] = part->dues[(at - 1) / 2];
+    part->dues[at] = *due;
+    return GAIT_OK;
+}
+
+static struct due pop_due(struct part *part)
+{
+    const struct due first = part->dues[0], last = part->dues[--part->due_count];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < part->due_count; at = child) {
+        if (child + 1 < part->due_count &&
+            is_due_before(&part->dues[child + 1], &part->dues[child]))
+            child++;
+        if (!is_due_before(&part->dues[child], &last))
+            break;
+        part->dues[at] = part->dues[child];
+    }
+    part->dues[at] = last;
+    return first;
+}
+
+// --- steps --------------------------------------------------------------------------------------
+
+static int add_step(struct part *part, const struct device_step *step, bool is_now)
+{
+    const struct array_shape shape = {sizeof(struct breakdown_step *), MOST_ROWS};
+    struct breakdown_step *made = arena_take(&part->steps, sizeof *made);
+    if (!made)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu steps", part->step_count + 1);
+    *made = (struct breakdown_step){.name = step->name, .start_ns = step->start_ns};
+    int status =
+        array_reserve((void **)&part->step_list, &part->step_capacity, part->step_count + 1, shape);
+    if (status)
+        return status;
+    part->step_list[part->step_count++] = made;
+    const struct due begin = {step->start_ns, made, false, 0}, end = {step->end_ns, made, true, 0};
+    status = is_now ? device_sweep_begin(&part->all, &made->breakdown) : push_due(part, &begin);
+    return status ? status : push_due(part, &end);
+}
+
+static int by_start_name(const void *left, const void *right)
+{
+    const struct breakdown_step *a = *(struct breakdown_step *const *)left,
+                                *b = *(struct breakdown_step *const *)right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    const int names = strcmp(a->name, b->name);
+    if (names)
+        return names;
+    const uint64_t span_a = a->breakdown.span_ns, span_b = b->breakdown.span_ns;
+    return span_a < span_b ? -1 : span_a > span_b;
+}
+
+// One may be there as an op and as an annotation.
+static int take_steps(struct part *part)
+{
+    struct breakdown_rank *rank = &part->rank;
+    rank->steps = calloc(part->step_count + 1, sizeof *rank->steps);
+    if (!rank->steps)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu steps", part->step_count);
+    if (part->step_count)
+        qsort(part->step_list, part->step_count, sizeof *part->step_list, by_start_name);
+    for (size_t i = 0; i < part->step_count; i++)
+        if (!i || by_start_name(&part->step_list[i - 1], &part->step_list[i]))
+            rank->steps[rank->step_count++] = *part->step_list[i];
+    return GAIT_OK;
+}
+
+// --- devices ------------------------------------------------------------------------------------
+
+// Streams of a device have the process of its number around them.
+static int32_t number_of(const struct gait_trace *trace, uint32_t track)
+{
+    struct gait_track_info info;
+    char *end;
+    if (gait_trace_track(trace, track, &info))
+        return DEVICE_UNNUMBERED;
+    if (info.parent != GAIT_NO_TRACK && gait_trace_track(trace, info.parent, &info))
+        return DEVICE_UNNUMBERED;
+    const long number = strtol(info.key, &end, 10);
+    return end != info.key && !*end && number >= 0 && number < INT32_MAX ? (int32_t)number
+                                                                         : DEVICE_UNNUMBERED;
+}
+
+static int give_sweep(struct device *device, const struct device_sweep *from)
+{
+    device->sweep = calloc(1, sizeof *device->sweep);
+    if (!device->sweep)
+        return fail(GAIT_ERR_MEMORY, "no memory for one more device");
+    return device_sweep_copy(device->sweep, from);
+}
+
+// All that was done so far was done by the first, as long as there is no second.
+static int add_device(struct part *part, int32_t number, int64_t at_ns)
+{
+    struct device *device = &part->devices[part->device_count++];
+    *device = (struct device){.number = number};
+    if (part->device_count == 1)
+        return GAIT_OK;
+    device_sweep_until(&part->blank, at_ns);
+    int status = part->device_count == 2 ? give_sweep(&part->devices[0], &part->all) : GAIT_OK;
+    return status ? status : give_sweep(device, &part->blank);
+}
+
+static int find_device(struct part *part, uint32_t track, int64_t at_ns, uint32_t *ret_device)
+{
+    const int32_t number = number_of(part->trace, track);
+    size_t at = 0;
+    const size_t count = part->device_count < MOST_DEVICES ? part->device_count : MOST_DEVICES;
+    while (at < count && part->devices[at].number != number)
+        at++;
+    *ret_device = (uint32_t)at + 1;
+    if (at < count)
+        return GAIT_OK;
+    if (at < MOST_DEVICES)
+        return add_device(part, number, at_ns);
+    part->device_count = MOST_DEVICES + 1;
+    *ret_device = MOST_DEVICES;
+    return GAIT_OK;
+}
 
 static int by_device(const void *left, const void *right)
 {
@@ -143,57 +277,257 @@ static int by_device(const void *left, const void *right)
     return a->device < b->device ? -1 : a->device > b->device;
 }
 
-static int find_devices(struct breakdown_rank *rank, const struct device_rows *rows)
+static int take_devices(struct part *part)
 {
-    const struct array_shape shape = {sizeof *rank->devices, 1 << 20};
-    size_t capacity = 0;
-    int status = GAIT_OK;
-    for (size_t i = 0; i < rows->events.count && !status; i++) {
-        const int32_t device = device_rows_device(rows, rows->events.rows[i].track);
-        size_t at = 0;
-        while (at < rank->device_count && rank->devices[at].device != device)
-            at++;
-        if (at < rank->device_count)
-            continue;
-        status = array_reserve((void **)&rank->devices, &capacity, at + 1, shape);
-        if (!status)
-            rank->devices[rank->device_count++] = (struct breakdown_device){.device = device};
+    struct breakdown_rank *rank = &part->rank;
+    if (part->device_count < 2 || part->device_count > MOST_DEVICES)
+        return GAIT_OK; // it is the rank
+    rank->devices = calloc(part->device_count, sizeof *rank->devices);
+    if (!rank->devices)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu devices", part->device_count);
+    for (size_t i = 0; i < part->device_count; i++) {
+        struct device *device = &part->devices[i];
+        struct breakdown_device *made = &rank->devices[rank->device_count++];
+        device_sweep_until(device->sweep, part->all.sweep.now_ns);
+        device_sweep_finish(device->sweep);
+        *made = (struct breakdown_device){.device = device->number, .whole = device->sweep->whole};
+        memcpy(made->events, device->events, sizeof made->events);
     }
-    if (rank->device_count)
-        qsort(rank->devices, rank->device_count, sizeof *rank->devices, by_device);
-    if (rank->device_count == 1)
-        rank->device_count = 0; // it is the rank
-    return status;
+    qsort(rank->devices, rank->device_count, sizeof *rank->devices, by_device);
+    return GAIT_OK;
 }
 
-static int make_device(struct breakdown_device *device, const struct device_rows *rows)
-{
-    struct making making = {.busy = {.count = 0}};
-    struct device_rows own = *rows; // with its events alone
-    own.events = (struct device_list){.rows = malloc(rows->events.count * sizeof *own.events.rows)};
-    if (!own.events.rows)
-        return fail(GAIT_ERR_MEMORY, "no memory for the events of a device");
-    for (size_t i = 0; i < rows->events.count; i++)
-        if (device_rows_device(rows, rows->events.rows[i].track) == device->device)
-            own.events.rows[own.events.count++] = rows->events.rows[i];
-    int status = fill_lanes(&making, &own, device->events);
-    break_down_windows(&device->whole, &making, &own);
-    making_finish(&making);
-    free(own.events.rows);
-    return status;
-}
+// --- windows ------------------------------------------------------------------------------------
 
-int breakdown_rank_make(struct breakdown_rank *rank, const struct device_rows *rows)
+// All sweeps that windows are measured by.
+static int each_sweep(struct part *part, uint32_t window,
+                      int (*what)(struct device_sweep *, uint32_t))
 {
-    struct making making = {.busy = {.count = 0}};
-    *rank = (struct breakdown_rank){.steps = NULL};
-    int status = make_rank(rank, &making, rows);
-    making_finish(&making);
+    device_sweep_until(&part->blank, part->all.sweep.now_ns);
+    int status = what(&part->all, window);
     if (!status)
-        status = find_devices(rank, rows);
-    for (size_t i = 0; i < rank->device_count && !status; i++)
-        status = make_device(&rank->devices[i], rows);
-    if (status)
-        breakdown_rank_finish(rank);
+        status = what(&part->blank, window);
+    for (size_t i = 0; i < part->device_count && i < MOST_DEVICES && !status; i++) {
+        struct device_sweep *sweep = part->devices[i].sweep;
+        if (!sweep)
+            continue;
+        device_sweep_until(sweep, part->all.sweep.now_ns);
+        status = what(sweep, window);
+    }
     return status;
 }
+
+static int open_window(struct device_sweep *sweep, uint32_t window)
+{
+    (void)window;
+    return device_sweep_open(sweep);
+}
+
+static int find_window(struct part *part, uint32_t shard, uint32_t *ret_window)
+{
+    const struct array_shape shape = {sizeof *part->windows, MOST_ROWS};
+    size_t at = 0;
+    while (at < part->window_count && part->windows[at].shard != shard)
+        at++;
+    *ret_window = (uint32_t)at + 1;
+    if (at < part->window_count)
+        return GAIT_OK;
+    int status = array_reserve((void **)&part->windows, &part->window_capacity, at + 1, shape);
+    if (status)
+        return status;
+    part->windows[part->window_count++] = (struct window){.shard = shard, .end_ns = INT64_MIN};
+    return each_sweep(part, (uint32_t)at, open_window);
+}
+
+static int reach(struct part *part, uint32_t number, int64_t end_ns)
+{
+    struct window *window = &part->windows[number];
+    window->end_ns = end_ns > window->end_ns ? end_ns : window->end_ns;
+    if (window->is_due)
+        return GAIT_OK;
+    window->is_due = true;
+    return push_due(part, &(struct due){window->end_ns, NULL, true, number});
+}
+
+static int leave_window(struct part *part, const struct due *due)
+{
+    struct window *window = &part->windows[due->window];
+    window->is_due = false;
+    return window->end_ns > due->at_ns ? reach(part, due->window, window->end_ns)
+                                       : each_sweep(part, due->window, device_sweep_last);
+}
+
+// --- rows ---------------------------------------------------------------------------------------
+
+static int pass_time(struct part *part, int64_t until_ns)
+{
+    int status = GAIT_OK;
+    while (part->due_count && part->dues[0].at_ns <= until_ns && !status) {
+        const struct due due = pop_due(part);
+        device_sweep_until(&part->all, due.at_ns);
+        if (!due.step)
+            status = leave_window(part, &due);
+        else
+            status = (due.is_end ? device_sweep_end : device_sweep_begin)(&part->all,
+                                                                          &due.step->breakdown);
+    }
+    if (until_ns != INT64_MAX)
+        device_sweep_until(&part->all, until_ns);
+    return status;
+}
+
+static int add_work(struct part *part, const struct fact_slice *slice, const struct feed_head *head)
+{
+    struct seen_track *track = &part->tracks[head->track - slice->tracks];
+    const struct device_work work = {
+        head->start_ns, head->end_ns, (enum device_lane)head->kind,
+        launches_find(slice->launches, head->track->shard, head->row->link)};
+    int status = GAIT_OK;
+    if (!part->all.has_work)
+        part->rank.start_ns = work.start_ns;
+    if (!track->window)
+        status = find_window(part, head->track->shard, &track->window);
+    if (!status && !track->device)
+        status = find_device(part, head->track->track, work.start_ns, &track->device);
+    if (status)
+        return status;
+    struct device *device = &part->devices[track->device - 1];
+    part->rank.events[work.lane]++;
+    device->events[work.lane]++;
+    device_sweep_add(&part->all, &work);
+    if (device->sweep) {
+        device_sweep_until(device->sweep, work.start_ns);
+        device_sweep_add(device->sweep, &work);
+    }
+    return reach(part, track->window - 1, work.end_ns);
+}
+
+static void add_wait(struct part *part, const struct feed_head *head)
+{
+    const enum device_wait wait = head->kind == KIND_INPUT ? WAIT_INPUT : WAIT_DEVICE;
+    device_sweep_wait(&part->all, wait, head->end_ns);
+    device_sweep_until(&part->blank, head->start_ns);
+    device_sweep_wait(&part->blank, wait, head->end_ns);
+    for (size_t i = 0; i < part->device_count && i < MOST_DEVICES; i++)
+        if (part->devices[i].sweep) {
+            device_sweep_until(part->devices[i].sweep, head->start_ns);
+            device_sweep_wait(part->devices[i].sweep, wait, head->end_ns);
+        }
+}
+
+static int add_row(struct part *part, const struct fact_slice *slice, const struct feed_head *head)
+{
+    struct gait_site_info site;
+    if (head->end_ns == FACT_OPEN)
+        return GAIT_OK; // there is no saying how long it took
+    int status = pass_time(part, head->start_ns);
+    if (status)
+        return status;
+    if (head->kind < LANE_NONE)
+        return add_work(part, slice, head);
+    if (head->kind != KIND_STEP) {
+        add_wait(part, head);
+        return GAIT_OK;
+    }
+    status = gait_trace_site(part->trace, head->row->site, &site);
+    if (status || part->has_own_steps)
+        return status;
+    return add_step(part, &(struct device_step){head->start_ns, head->end_ns, site.name}, true);
+}
+
+static int add_slice(void *made, const struct fact_slice *slice)
+{
+    const struct array_shape shape = {sizeof(struct seen_track), MOST_ROWS};
+    struct part *part = made;
+    const struct feed_head *head;
+    int status =
+        array_reserve((void **)&part->tracks, &part->track_capacity, slice->count + 1, shape);
+    if (status)
+        return status;
+    memset(part->tracks, 0, slice->count * sizeof *part->tracks);
+    status = feed_begin(&part->feed, slice, part->kinds);
+    while (!status && (head = feed_next(&part->feed)))
+        status = add_row(part, slice, head);
+    return status;
+}
+
+// --- ranks --------------------------------------------------------------------------------------
+
+static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
+{
+    struct part *part = made;
+    const struct device_run *run = answer;
+    part->trace = trace;
+    part->shard = shard;
+    part->is_imported = gait_trace_metadata(trace, shard, meta.source) != NULL;
+    arena_init(&part->steps, MOST_STEP_BYTES);
+    device_sweep_init(&part->all);
+    device_sweep_init(&part->blank);
+    int status = find_kinds(trace, &part->kinds);
+    for (size_t i = 0; i < run->recorded.count && !status; i++)
+        if (run->recorded.rows[i].shard == shard) {
+            part->has_own_steps = true;
+            status = add_step(part, &run->recorded.rows[i].step, false);
+        }
+    return status;
+}
+
+static int end(void *made)
+{
+    struct part *part = made;
+    int status = pass_time(part, INT64_MAX);
+    device_sweep_finish(&part->all);
+    part->rank.shard = part->shard;
+    part->rank.has_device = part->all.has_work;
+    part->rank.whole = part->all.whole;
+    if (!status)
+        status = take_steps(part);
+    return status ? status : take_devices(part);
+}
+
+static int merge(void *answer, void *made)
+{
+    enum { MOST_RANKS = 1 << 20 };
+    struct device_run *run = answer;
+    struct part *part = made;
+    const struct array_shape shape = {sizeof *run->ranks, MOST_RANKS};
+    if (!part->is_imported && !part->rank.has_device && !part->rank.step_count)
+        return GAIT_OK;
+    int status = array_reserve((void **)&run->ranks, &run->capacity, run->count + 1, shape);
+    if (!status) {
+        run->ranks[run->count++] = part->rank;
+        part->rank = (struct breakdown_rank){.steps = NULL};
+    }
+    return status;
+}
+
+static void drop(void *made)
+{
+    struct part *part = made;
+    for (size_t i = 0; i < part->device_count && i < MOST_DEVICES; i++)
+        if (part->devices[i].sweep) {
+            device_sweep_free(part->devices[i].sweep);
+            free(part->devices[i].sweep);
+        }
+    device_sweep_free(&part->all);
+    device_sweep_free(&part->blank);
+    breakdown_rank_finish(&part->rank);
+    feed_finish(&part->feed);
+    arena_finish(&part->steps);
+    free(part->kinds);
+    free(part->windows);
+    free(part->dues);
+    free(part->step_list);
+    free(part->tracks);
+}
+
+const struct fact_consumer breakdown_consumer = {
+    .name = "devices",
+    .columns = FACT_LINKS,
+    .part_bytes = sizeof(struct part),
+    .begin = begin,
+    .slice = add_slice,
+    .end = end,
+    .merge = merge,
+    .drop = drop,
+};

@@ -6,9 +6,14 @@
 
 #include <stdbool.h>
 
-#include "analyse/device/device_rows.h"
+#include "analyse/device/recorded_steps.h"
+#include "facts/facts.h"
+#include "vocabulary/roles.h"
 
 enum { DEVICE_STATES = 1 << LANE_COUNT };
+
+// What a thread of the host is held up by: it waits for its next batch, or for the device.
+enum device_wait { WAIT_INPUT, WAIT_DEVICE, WAIT_COUNT };
 
 // Why no device of the rank did anything.
 enum idle_cause {
@@ -34,6 +39,10 @@ struct breakdown {
     uint64_t idle_ns[IDLE_CAUSES];    // they sum to state_ns[0]
     uint64_t waiting_ns[WAIT_COUNT];  // of state_ns[0]: the host waited, for what stands first
 };
+enum { BREAKDOWN_WORDS = 1 + DEVICE_STATES + IDLE_CAUSES + WAIT_COUNT };
+
+// Adds all its sums, or takes them away.
+void breakdown_add(struct breakdown *to, const struct breakdown *sums, bool is_minus);
 
 // Of all lanes in `with` at least, and of none in `without`.
 uint64_t breakdown_time(const struct breakdown *breakdown, unsigned with, unsigned without);
@@ -63,8 +72,9 @@ struct breakdown_rank {
     size_t device_count;
 };
 
-// `rows` are those of the shard, sorted.
-GAIT_CHECK int breakdown_rank_make(struct breakdown_rank *rank, const struct device_rows *rows);
+// Of each rank of the trace; the answer is a struct device_run.
+extern const struct fact_consumer breakdown_consumer;
+
 void breakdown_rank_finish(struct breakdown_rank *rank); // takes NULL and a zeroed struct
 
 #endif

@@ -1,30 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of a shard are made when it was read, since an op is known then; sums of sums when all
-// were.
 #include "analyse/device/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/device/launch_ops.h"
 #include "base/array.h"
-#include "load/pass/pass.h"
+#include "base/hash_index.h"
+#include "facts/facts.h"
+#include "facts/launches.h"
 #include "load/site_role.h"
 
-enum { MOST_ROWS = 1 << 28 };
+enum { MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
 
 struct part {
-    struct kernels found; // one row a kernel, then one a name and op
-    uint64_t *links;      // of the rows, as long as each is a kernel
-    size_t link_capacity;
-    struct launch_ops launches;
+    struct kernels sums;
+    struct hash_index index;
+    const struct gait_trace *trace;
 };
 
-static int begin(void *made, const struct pass_shard *shard, void *answer)
+static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
     struct part *part = made;
+    (void)shard;
     (void)answer;
-    launch_ops_init(&part->launches, shard->trace);
+    part->trace = trace;
+    return GAIT_OK;
+}
+
+// --- sums ------------------------------------------------------------------------------
+
+static void add_up(struct kernel_sum *sum, const struct kernel_sum *row)
+{
+    sum->count += row->count;
+    sum->sum_ns += row->sum_ns;
+    sum->told_ns += row->told_ns;
+    sum->occupancy += row->occupancy;
+    sum->blocks_per_sm += row->blocks_per_sm;
+    sum->least_ns = row->least_ns < sum->least_ns ? row->least_ns : sum->least_ns;
+    sum->most_ns = row->most_ns > sum->most_ns ? row->most_ns : sum->most_ns;
+    sum->registers = row->registers > sum->registers ? row->registers : sum->registers;
+}
+
+static int add_sum(struct kernels *sums, struct hash_index *index, const struct kernel_sum *row)
+{
+    const struct array_shape shape = {sizeof *sums->rows, MOST_ROWS};
+    const uint32_t hash = (uint32_t)hash_mix(hash_mix(0, row->site), row->op);
+    int status = hash_index_reserve(index, FIRST_ROOM);
+    if (!status)
+        status = array_reserve((void **)&sums->rows, &sums->capacity, sums->count + 1, shape);
+    if (status)
+        return status;
+    size_t at = hash_index_first(index, hash);
+    for (; index->places[at].row; at = hash_index_next(index, at)) {
+        struct kernel_sum *sum = &sums->rows[index->places[at].row - 1];
+        if (sum->site == row->site && sum->op == row->op) {
+            add_up(sum, row);
+            return GAIT_OK;
+        }
+    }
+    hash_index_put(index, at, hash, (uint32_t)sums->count);
+    sums->rows[sums->count++] = *row;
     return GAIT_OK;
 }
 
@@ -35,135 +70,79 @@ static double number_of(const struct gait_arg *arg)
     return arg->kind == GAIT_ARG_INT ? (double)arg->integer : arg->real;
 }
 
-static int take_args(struct kernel_sum *row, const struct gait_batch *batch, size_t at)
+static int take_args(struct kernel_sum *sum, const struct fact_slice *slice,
+                     const struct fact_row *row)
 {
     const struct gait_arg *args;
     size_t count;
-    int status = gait_batch_args(batch, at, &args, &count);
+    int status = fact_args(slice, row, &args, &count);
     for (size_t i = 0; i < count && !status; i++) {
         if (args[i].kind != GAIT_ARG_INT && args[i].kind != GAIT_ARG_REAL)
             continue;
         if (strcmp(args[i].key, "est. achieved occupancy %") == 0) {
-            row->occupancy = number_of(&args[i]) * (double)row->sum_ns;
-            row->told_ns = row->sum_ns;
+            sum->occupancy = number_of(&args[i]) * (double)sum->sum_ns;
+            sum->told_ns = sum->sum_ns;
         } else if (strcmp(args[i].key, "blocks per SM") == 0)
-            row->blocks_per_sm = number_of(&args[i]) * (double)row->sum_ns;
+            sum->blocks_per_sm = number_of(&args[i]) * (double)sum->sum_ns;
         else if (strcmp(args[i].key, "registers per thread") == 0 && args[i].integer > 0)
-            row->registers = (uint64_t)args[i].integer;
+            sum->registers = (uint64_t)args[i].integer;
     }
     return status;
 }
 
-static int add_kernel(struct part *part, const struct gait_batch *batch, size_t at)
+static int add_kernel(struct part *part, const struct fact_slice *slice,
+                      const struct fact_rows *track, const struct fact_row *row)
 {
-    const struct array_shape shape = {sizeof *part->found.rows, MOST_ROWS},
-                             links = {sizeof *part->links, MOST_ROWS};
-    const uint64_t ns = (uint64_t)batch->duration_ns[at];
-    struct kernel_sum row = {
-        .site = batch->site[at], .count = 1, .sum_ns = ns, .least_ns = ns, .most_ns = ns};
-    int status = take_args(&row, batch, at);
-    if (!status)
-        status = array_reserve((void **)&part->found.rows, &part->found.capacity,
-                               part->found.count + 1, shape);
-    if (!status)
-        status = array_reserve((void **)&part->links, &part->link_capacity, part->found.count + 1,
-                               links);
-    if (status)
-        return status;
-    part->links[part->found.count] =
-        launch_ops_link(&part->launches, batch->track, batch->link ? batch->link[at] : 0);
-    part->found.rows[part->found.count++] = row;
-    return GAIT_OK;
+    const struct launch *launch = launches_find(slice->launches, track->shard, row->link);
+    const uint64_t ns = (uint64_t)row->end_ns - (uint64_t)row->start_ns;
+    struct kernel_sum sum = {.site = row->site,
+                             .op = launch ? launch->op : GAIT_NO_SITE,
+                             .count = 1,
+                             .sum_ns = ns,
+                             .least_ns = ns,
+                             .most_ns = ns};
+    const int status = take_args(&sum, slice, row);
+    return status ? status : add_sum(&part->sums, &part->index, &sum);
 }
 
-static int add_rows(void *made, const struct gait_batch *batch)
+static int add_slice(void *made, const struct fact_slice *slice)
 {
     struct part *part = made;
     int status = GAIT_OK;
-    for (size_t i = 0; i < batch->rows && !status; i++) {
-        const enum role role = site_role(part->launches.trace, batch->site[i]);
-        if ((ROLES_OF_KERNELS & ROLE_BIT(role)) && batch->duration_ns[i] >= 0)
-            status = add_kernel(part, batch, i);
-        else if (role == ROLE_OP)
-            status = launch_ops_add_op(&part->launches, batch->track, batch->start_ns[i],
-                                       batch->duration_ns[i], batch->site[i]);
-        else if (role == ROLE_RUNTIME && batch->link)
-            status = launch_ops_add_call(&part->launches, batch->track, batch->start_ns[i],
-                                         batch->link[i]);
-    }
-    return status;
-}
-
-// --- sums ------------------------------------------------------------------------------
-
-static int by_site_op(const void *left, const void *right)
-{
-    const struct kernel_sum *a = left, *b = right;
-    if (a->site != b->site)
-        return a->site < b->site ? -1 : 1;
-    return a->op < b->op ? -1 : a->op > b->op;
-}
-
-static void add_up(struct kernels *kernels)
-{
-    size_t kept = 0;
-    if (kernels->count)
-        qsort(kernels->rows, kernels->count, sizeof *kernels->rows, by_site_op);
-    for (size_t i = 0; i < kernels->count; i++) {
-        const struct kernel_sum row = kernels->rows[i];
-        struct kernel_sum *sum = &kernels->rows[kept ? kept - 1 : 0];
-        if (!kept || by_site_op(sum, &row)) {
-            kernels->rows[kept++] = row;
-            continue;
+    for (size_t i = 0; i < slice->count; i++) {
+        const struct fact_rows *track = &slice->tracks[i];
+        for (size_t at = 0; at < track->count && !status; at++) {
+            const struct fact_row *row = &track->rows[at];
+            if (ROLES_OF_KERNELS & ROLE_BIT(site_role(part->trace, row->site)) &&
+                row->end_ns != FACT_OPEN)
+                status = add_kernel(part, slice, track, row);
         }
-        sum->count += row.count;
-        sum->sum_ns += row.sum_ns;
-        sum->told_ns += row.told_ns;
-        sum->occupancy += row.occupancy;
-        sum->blocks_per_sm += row.blocks_per_sm;
-        sum->least_ns = row.least_ns < sum->least_ns ? row.least_ns : sum->least_ns;
-        sum->most_ns = row.most_ns > sum->most_ns ? row.most_ns : sum->most_ns;
-        sum->registers = row.registers > sum->registers ? row.registers : sum->registers;
     }
-    kernels->count = kept;
-}
-
-static int end(void *made)
-{
-    struct part *part = made;
-    int status = launch_ops_sort(&part->launches);
-    for (size_t i = 0; i < part->found.count && !status; i++)
-        part->found.rows[i].op = launch_ops_find(&part->launches, part->links[i]);
-    add_up(&part->found);
-    launch_ops_finish(&part->launches);
-    free(part->links);
-    part->links = NULL;
     return status;
 }
 
-static int merge(void *answer, void *made)
+// --- ranks -----------------------------------------------------------------------------
+
+struct answer {
+    struct kernels *kernels;
+    struct hash_index index;
+};
+
+static int merge(void *opaque, void *made)
 {
-    struct kernels *all = answer;
+    struct answer *answer = opaque;
     const struct part *part = made;
-    const struct array_shape shape = {sizeof *all->rows, MOST_ROWS};
-    int status = array_reserve((void **)&all->rows, &all->capacity,
-                               all->count + part->found.count + 1, shape);
-    if (status)
-        return status;
-    if (part->found.count)
-        memcpy(&all->rows[all->count], part->found.rows,
-               part->found.count * sizeof *part->found.rows);
-    all->count += part->found.count;
-    add_up(all);
-    return GAIT_OK;
+    int status = GAIT_OK;
+    for (size_t i = 0; i < part->sums.count && !status; i++)
+        status = add_sum(answer->kernels, &answer->index, &part->sums.rows[i]);
+    return status;
 }
 
 static void drop(void *made)
 {
     struct part *part = made;
-    kernels_finish(&part->found);
-    launch_ops_finish(&part->launches);
-    free(part->links);
+    kernels_finish(&part->sums);
+    hash_index_finish(&part->index);
 }
 
 static int by_time(const void *left, const void *right)
@@ -171,30 +150,30 @@ static int by_time(const void *left, const void *right)
     const struct kernel_sum *a = left, *b = right;
     if (a->sum_ns != b->sum_ns)
         return a->sum_ns > b->sum_ns ? -1 : 1;
-    return by_site_op(left, right);
+    if (a->site != b->site)
+        return a->site < b->site ? -1 : 1;
+    return a->op < b->op ? -1 : a->op > b->op;
 }
 
-static const struct analysis analysis = {
+static const struct fact_consumer consumer = {
     .name = "kernels",
-    .kinds = 1u << GAIT_KIND_SPAN,
-    .columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_ARGS |
-               GAIT_COLUMN_LINK,
-    .has_owned = true,
+    .columns = FACT_LINKS | FACT_ARGS,
     .part_bytes = sizeof(struct part),
     .begin = begin,
-    .rows = add_rows,
-    .end = end,
+    .slice = add_slice,
     .merge = merge,
     .drop = drop,
 };
 
 int kernels_make(struct kernels *kernels, struct gait_trace *trace)
 {
-    const struct pass_ask ask = {&analysis, kernels};
+    struct answer answer = {.kernels = kernels};
+    const struct fact_ask ask = {&consumer, &answer};
     int status = GAIT_OK;
     *kernels = (struct kernels){.count = 0};
     if (site_role_any(trace, ROLES_OF_KERNELS))
-        status = pass_run(trace, &ask, 1);
+        status = facts_run(trace, &ask, 1);
+    hash_index_finish(&answer.index);
     if (status)
         kernels_finish(kernels);
     else if (kernels->count)

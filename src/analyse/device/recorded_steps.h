@@ -4,8 +4,14 @@
 #ifndef GAIT_ANALYSE_RECORDED_STEPS_H
 #define GAIT_ANALYSE_RECORDED_STEPS_H
 
-#include "analyse/device/device_rows.h"
+#include <gait/trace.h>
+
 #include "base/arena.h"
+
+struct device_step {
+    int64_t start_ns, end_ns;
+    const char *name;
+};
 
 struct recorded_step {
     uint32_t shard;

@@ -5,7 +5,6 @@
 
 #include <gait/trace.h>
 
-#include "analyse/device/device_rows.h"
 #include "analyse/path/dag.h"
 #include "analyse/path/path_scales.h"
 #include "vocabulary/roles.h"

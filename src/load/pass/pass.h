@@ -47,6 +47,9 @@ struct analysis {
     // NULL: all but gait's own tracks
     bool (*wants)(const void *part, enum gait_kind kind, uint32_t track);
     int (*rows)(void *part, const struct gait_batch *batch);
+    // Instead of rows, where it asks for no kind: reads the shard and those that it owns by
+    // itself, in an order of its own.
+    int (*read)(void *part, const struct pass_shard *shard, void *answer);
     int (*end)(void *part);                 // NULL: nothing to do
     int (*merge)(void *answer, void *part); // NULL: the answer was written in place
     void (*drop)(void *part);               // takes a zeroed part; NULL: nothing to free

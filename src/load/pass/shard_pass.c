@@ -192,6 +192,28 @@ static int read_owned(struct shard_pass *pass, struct shard_answer *answer)
     return status;
 }
 
+static void move_damage(const struct run *run, uint32_t shard, struct damage *to)
+{
+    run->shards[shard]->shard.damage = to;
+    for (uint32_t i = shard_owned_first(run, shard); i != RUN_NO_SHARD;
+         i = shard_owned_next(run, i))
+        run->shards[i]->shard.damage = to;
+}
+
+// Analyses that read for themselves.
+static int let_read(const struct shard_pass *pass, struct shard_answer *answer,
+                    const struct pass_shard *view)
+{
+    struct run *run = &pass->trace->run;
+    int status = 0;
+    move_damage(run, answer->shard, &answer->damage);
+    for (size_t i = 0; !status && i < pass->count; i++)
+        if (pass->asks[i].analysis->read)
+            status = pass->asks[i].analysis->read(answer->parts[i], view, pass->asks[i].answer);
+    move_damage(run, answer->shard, &run->damage);
+    return status;
+}
+
 static int read_shard(struct shard_pass *pass, struct shard_answer *answer, struct run_shard *shard)
 {
     const struct run *run = &pass->trace->run;
@@ -201,8 +223,11 @@ static int read_shard(struct shard_pass *pass, struct shard_answer *answer, stru
                               : run->tracks.count;
     const struct pass_shard view = {pass->trace, answer->shard, first, (uint32_t)behind - first};
     int status = begin_answer(answer, pass, &view);
-    if (!status && shard->owner == answer->shard)
+    if (!status && shard->owner == answer->shard) {
         status = read_frames(pass, answer, shard);
+        if (!status)
+            status = let_read(pass, answer, &view);
+    }
     if (!status)
         status = read_owned(pass, answer);
     for (size_t i = 0; !status && i < pass->count; i++)

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/facts.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "facts/launches.h"
+#include "facts/rank_stream.h"
+#include "load/pass/pass.h"
+
+struct asking {
+    const struct fact_ask *asks;
+    size_t count;
+    uint32_t columns;
+};
+
+// Of one rank.
+struct part {
+    const struct asking *asking;
+    void *parts[FACT_MOST_ASKS];
+};
+
+static int begin(struct part *part, const struct pass_shard *shard)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < part->asking->count && !status; i++) {
+        const struct fact_ask *ask = &part->asking->asks[i];
+        part->parts[i] = calloc(1, ask->consumer->part_bytes);
+        status = part->parts[i]
+                     ? ask->consumer->begin(part->parts[i], shard->trace, shard->shard, ask->answer)
+                     : fail(GAIT_ERR_MEMORY, "no memory for a part of an answer");
+    }
+    return status;
+}
+
+static int show(const struct part *part, const struct fact_slice *slice)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < part->asking->count && !status; i++)
+        status = part->asking->asks[i].consumer->slice(part->parts[i], slice);
+    return status;
+}
+
+static int end(const struct part *part)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < part->asking->count && !status; i++) {
+        const struct fact_consumer *consumer = part->asking->asks[i].consumer;
+        status = consumer->end ? consumer->end(part->parts[i]) : GAIT_OK;
+    }
+    return status;
+}
+
+static int read_slices(const struct part *part, struct rank_stream *stream,
+                       struct launches *launches)
+{
+    struct fact_slice slice;
+    int status = GAIT_OK, is_more;
+    while (!status && (is_more = rank_stream_next(stream, &slice))) {
+        status = is_more == 1 ? GAIT_OK : is_more;
+        if (!status && stream->columns & FACT_LINKS)
+            status = launches_add(launches, &slice);
+        slice.launches = launches;
+        if (!status)
+            status = show(part, &slice);
+    }
+    return status;
+}
+
+static int read_rank(void *made, const struct pass_shard *shard, void *answer)
+{
+    struct part *part = made;
+    struct rank_stream stream = {.trace = NULL};
+    struct launches launches = {.trace = NULL};
+    part->asking = answer;
+    int status = begin(part, shard);
+    if (!status)
+        status = launches_init(&launches, shard->trace, 0);
+    if (!status)
+        status = rank_stream_open(&stream, (struct gait_trace *)(uintptr_t)shard->trace,
+                                  shard->shard, part->asking->columns, 0);
+    if (!status)
+        status = read_slices(part, &stream, &launches);
+    rank_stream_close(&stream);
+    launches_finish(&launches);
+    return status ? status : end(part);
+}
+
+static int merge(void *answer, void *made)
+{
+    const struct asking *asking = answer;
+    const struct part *part = made;
+    int status = GAIT_OK;
+    for (size_t i = 0; i < asking->count && !status; i++)
+        if (asking->asks[i].consumer->merge && part->parts[i])
+            status = asking->asks[i].consumer->merge(asking->asks[i].answer, part->parts[i]);
+    return status;
+}
+
+static void drop(void *made)
+{
+    struct part *part = made;
+    for (size_t i = 0; part->asking && i < part->asking->count; i++) {
+        if (part->parts[i] && part->asking->asks[i].consumer->drop)
+            part->asking->asks[i].consumer->drop(part->parts[i]);
+        free(part->parts[i]);
+    }
+}
+
+static const struct analysis analysis = {
+    .name = "facts",
+    .part_bytes = sizeof(struct part),
+    .read = read_rank,
+    .merge = merge,
+    .drop = drop,
+};
+
+int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t count)
+{
+    struct asking asking = {.asks = asks, .count = count};
+    const struct pass_ask ask = {&analysis, &asking};
+    if (count > FACT_MOST_ASKS)
+        return fail(GAIT_ERR_ARGUMENT, "facts answer at most %d questions", FACT_MOST_ASKS);
+    for (size_t i = 0; i < count; i++)
+        asking.columns |= asks[i].consumer->columns;
+    return pass_run(trace, &ask, 1);
+}

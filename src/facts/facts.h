@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One stream of rows per rank for everyone who asks. A consumer is to slices what an
+// analysis is to frames (load/pass/pass.h): a part that is made of each rank and merged.
+//
+//     begin(part, trace, shard, answer) a zeroed part; the rank is about to be read
+//     slice(part, slice)                all of its rows, in order of time
+//     end(part)                         the rank was read
+//     merge(answer, part)               in order of the shards, one at a time
+//     drop(part)                        frees what the part still holds
+#ifndef GAIT_FACTS_FACTS_H
+#define GAIT_FACTS_FACTS_H
+
+#include "facts/fact_slice.h"
+
+enum { FACT_MOST_ASKS = 8 };
+
+struct fact_consumer {
+    const char *name;
+    uint32_t columns; // FACT_...: what it needs beside times and sites
+    size_t part_bytes;
+    int (*begin)(void *part, const struct gait_trace *trace, uint32_t shard, void *answer);
+    int (*slice)(void *part, const struct fact_slice *slice);
+    int (*end)(void *part);                 // NULL: nothing to do
+    int (*merge)(void *answer, void *part); // NULL: the answer was written in place
+    void (*drop)(void *part);               // takes a zeroed part; NULL: nothing to free
+};
+
+struct fact_ask {
+    const struct fact_consumer *consumer;
+    void *answer;
+};
+
+// The first failure ends the reading. Damaged frames are noted in the trace and left out.
+GAIT_CHECK int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t count);
+
+#endif

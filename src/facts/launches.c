@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls and ops come in order of start, so that a stack a thread tells what is open.
+//
+// CUPTI tells the number that pthreads have for a thread, cut to 32 bits, where nobody has told
+// Kineto the system's number. Then no thread on record has the call's number, and the op is
+// the one that began last of all threads' that are open: while the backward pass runs on a
+// thread of its own, the thread that waits for it has no op open.
+//
+// Calls are remembered in two generations; the older one is forgotten when the younger is
+// full. A device has some thousand calls before it at most, and all rows of a graph follow
+// its one call.
+#include "facts/launches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+#include "load/site_role.h"
+
+enum { GENERATION = 1 << 17, MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
+
+// Ops first: one that begins together with a call is around it.
+enum { KIND_OP, KIND_CALL };
+
+int launches_init(struct launches *launches, const struct gait_trace *trace, size_t generation)
+{
+    const size_t sites = trace->run.sites.count;
+    *launches = (struct launches){.trace = trace,
+                                  .generation = generation ? generation : GENERATION,
+                                  .kinds = malloc(sites + 1)};
+    if (!launches->kinds)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu names", sites);
+    for (uint32_t i = 0; i < sites; i++) {
+        const enum role role = site_role(trace, i);
+        launches->kinds[i] = role == ROLE_OP        ? KIND_OP
+                             : role == ROLE_RUNTIME ? KIND_CALL
+                                                    : FEED_NO_KIND;
+    }
+    return GAIT_OK;
+}
+
+static void table_finish(struct launch_table *table)
+{
+    hash_index_finish(&table->index);
+    free(table->rows);
+}
+
+void launches_finish(struct launches *launches)
+{
+    for (size_t i = 0; i < launches->thread_count; i++)
+        free(launches->threads[i].stack.ops);
+    free(launches->threads);
+    free(launches->all.ops);
+    free(launches->numbers);
+    free(launches->kinds);
+    hash_index_finish(&launches->thread_index);
+    feed_finish(&launches->feed);
+    table_finish(&launches->young);
+    table_finish(&launches->old);
+    *launches = (struct launches){.trace = NULL};
+}
+
+// --- threads ------------------------------------------------------------------------------
+
+static int find_thread(struct launches *launches, int64_t tid, uint32_t *ret_number)
+{
+    const struct array_shape shape = {sizeof *launches->threads, MOST_ROWS};
+    const uint32_t hash = (uint32_t)hash_mix(0, (uint64_t)tid);
+    int status = hash_index_reserve(&launches->thread_index, FIRST_ROOM);
+    if (!status)
+        status = array_reserve((void **)&launches->threads, &launches->thread_capacity,
+                               launches->thread_count + 1, shape);
+    if (status)
+        return status;
+    struct hash_index *index = &launches->thread_index;
+    size_t at = hash_index_first(index, hash);
+    for (; index->places[at].row; at = hash_index_next(index, at))
+        if (launches->threads[ *ret_number = index->places[at].row - 1].tid == tid)
+            return GAIT_OK;
+    *ret_number = (uint32_t)launches->thread_count++;
+    launches->threads[*ret_number] = (struct launch_thread){.tid = tid};
+    hash_index_put(index, at, hash, *ret_number);
+    return GAIT_OK;
+}
+
+// What devices did lies in a shard of its own, which tells the thread of the process that
+// owns it. A thread's ops may lie on several tracks.
+static int find_threads(struct launches *launches, const struct fact_slice *slice)
+{
+    const struct array_shape shape = {sizeof *launches->numbers, MOST_ROWS};
+    int status = array_reserve((void **)&launches->numbers, &launches->number_capacity,
+                               slice->count + 1, shape);
+    for (size_t i = 0; i < slice->count && !status; i++) {
+        const struct fact_rows *track = &slice->tracks[i];
+        const int64_t tid = launches->trace->run.tracks.tracks[track->track].info.tid;
+        status = find_thread(launches, tid, &launches->numbers[i]);
+        if (status)
+            break;
+        struct launch_thread *thread = &launches->threads[launches->numbers[i]];
+        for (size_t row = 0; row < track->count && !thread->has_ops; row++)
+            thread->has_ops = launches->kinds[track->rows[row].site] == KIND_OP;
+    }
+    return status;
+}
+
+// --- ops ----------------------------------------------------------------------------------
+
+// Times only rise: what is over stays so.
+static void leave_ended(struct launch_stack *stack, int64_t at_ns)
+{
+    while (stack->depth && stack->ops[stack->depth - 1].end_ns <= at_ns)
+        stack->depth--;
+}
+
+static int push(struct launch_stack *stack, const struct fact_row *row)
+{
+    const struct array_shape shape = {sizeof *stack->ops, MOST_ROWS};
+    leave_ended(stack, row->start_ns);
+    const int status =
+        array_reserve((void **)&stack->ops, &stack->capacity, stack->depth + 1, shape);
+    if (!status)
+        stack->ops[stack->depth++] = (struct launch_op){row->end_ns, row->site};
+    return status;
+}
+
+static uint32_t op_at(struct launch_stack *stack, int64_t at_ns)
+{
+    leave_ended(stack, at_ns);
+    return stack->depth ? stack->ops[stack->depth - 1].site : GAIT_NO_SITE;
+}
+
+// One that was still open when the recording ended holds nothing.
+static int add_op(struct launches *launches, struct launch_thread *thread,
+                  const struct fact_row *row)
+{
+    if (row->end_ns == FACT_OPEN)
+        return GAIT_OK;
+    const int status = push(&thread->stack, row);
+    return status ? status : push(&launches->all, row);
+}
+
+// --- calls --------------------------------------------------------------------------------
+
+static uint32_t hash_of(uint32_t shard, uint64_t link)
+{
+    return (uint32_t)hash_mix(hash_mix(0, shard), link);
+}
+
+// The row, or where it belongs.
+static struct launch *find_in(const struct launch_table *table, uint32_t shard, uint64_t link,
+                              size_t *ret_at)
+{
+    const struct hash_index *index = &table->index;
+    if (!index->room)
+        return NULL;
+    size_t at = hash_index_first(index, hash_of(shard, link));
+    for (; index->places[at].row; at = hash_index_next(index, at)) {
+        struct launch *row = &table->rows[index->places[at].row - 1];
+        if (row->link == link && row->shard == shard)
+            return row;
+    }
+    *ret_at = at;
+    return NULL;
+}
+
+const struct launch *launches_find(const struct launches *launches, uint32_t shard, uint64_t link)
+{
+    size_t at;
+    if (!link)
+        return NULL;
+    const struct launch *row = find_in(&launches->young, shard, link, &at);
+    return row ? row : find_in(&launches->old, shard, link, &at);
+}
+
+static void turn_over(struct launches *launches)
+{
+    const struct launch_table old = launches->old;
+    launches->old = launches->young;
+    launches->young = old;
+    launches->young.count = 0;
+    hash_index_clear(&launches->young.index);
+}
+
+// Of calls of one number the first counts, which is around the others; one that begins when
+// it is over uses the number again.
+static int remember(struct launches *launches, const struct launch *call)
+{
+    struct launch_table *young = &launches->young;
+    const struct array_shape shape = {sizeof *young->rows, MOST_ROWS};
+    size_t at = 0;
+    if (young->count >= launches->generation)
+        turn_over(launches);
+    int status = hash_index_reserve(&young->index, FIRST_ROOM);
+    if (!status)
+        status = array_reserve((void **)&young->rows, &young->capacity, young->count + 1, shape);
+    if (status)
+        return status;
+    struct launch *row = find_in(young, call->shard, call->link, &at);
+    const struct launch *known = launches_find(launches, call->shard, call->link);
+    if (known && call->start_ns <= known->end_ns)
+        return GAIT_OK;
+    if (row) {
+        *row = *call;
+        return GAIT_OK;
+    }
+    hash_index_put(&young->index, at, hash_of(call->shard, call->link), (uint32_t)young->count);
+    young->rows[young->count++] = *call;
+    return GAIT_OK;
+}
+
+static int add_call(struct launches *launches, struct launch_thread *thread,
+                    const struct feed_head *head)
+{
+    const struct fact_row *row = head->row;
+    struct launch_stack *stack = thread->has_ops ? &thread->stack : &launches->all;
+    const struct launch call = {.start_ns = row->start_ns,
+                                .end_ns = row->end_ns,
+                                .link = row->link,
+                                .shard = head->track->shard,
+                                .op = op_at(stack, row->start_ns)};
+    return row->link ? remember(launches, &call) : GAIT_OK;
+}
+
+int launches_add(struct launches *launches, const struct fact_slice *slice)
+{
+    const struct feed_head *head;
+    int status = find_threads(launches, slice);
+    if (!status)
+        status = feed_begin(&launches->feed, slice, launches->kinds);
+    while (!status && (head = feed_next(&launches->feed))) {
+        struct launch_thread *thread =
+            &launches->threads[launches->numbers[head->track - slice->tracks]];
+        status = head->kind == KIND_OP ? add_op(launches, thread, head->row)
+                                       : add_call(launches, thread, head);
+    }
+    return status;
+}

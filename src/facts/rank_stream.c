@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// A span stands in the frame in which it ended, so frames of a track overlap in time. They
+// are begun in order of their first row, until enough rows wait; whatever starts before the
+// first row of the next frame is whole then, and is the slice. On 38 traces at most 20 frames
+// were begun at a time.
+#include "facts/rank_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+#include "base/invariant.h"
+#include "facts/run_merge.h"
+#include "load/shard_owner.h"
+
+enum { SLICE_ROWS = 1 << 16, MOST_FRAMES = 1 << 28, MOST_ROWS = 1 << 30 };
+
+// --- which frames ------------------------------------------------------------------------
+
+static bool is_wanted(const struct rank_stream *stream, const struct run_shard *shard, size_t at,
+                      uint32_t *ret_track)
+{
+    const struct frame_entry *entry = &shard->shard.list.entries[at];
+    const struct event_table *table = event_table_of(entry->table);
+    if (!table || table->kind != GAIT_KIND_SPAN || !shard_has_frame(&shard->shard, at))
+        return false;
+    *ret_track = id_map_get(&shard->dictionary.tracks, entry->track) - 1;
+    return !stream->trace->run.tracks.tracks[*ret_track].info.internal;
+}
+
+static int add_frames(struct rank_stream *stream, uint32_t number)
+{
+    const struct array_shape shape = {sizeof *stream->frames, MOST_FRAMES};
+    const struct run_shard *shard = stream->trace->run.shards[number];
+    const struct frame_list *list = &shard->shard.list;
+    int status = GAIT_OK;
+    for (size_t i = 0; i < list->count && !status; i++) {
+        uint32_t track;
+        if (!is_wanted(stream, shard, i, &track))
+            continue;
+        status =
+            array_reserve((void **)&stream->frames, &stream->capacity, stream->count + 1, shape);
+        if (!status)
+            stream->frames[stream->count++] = (struct stream_frame){
+                .first_ns = clock_map_ns(stream->trace->run.tracks.tracks[track].map,
+                                         list->entries[i].first),
+                .shard = number,
+                .frame = (uint32_t)i,
+                .track = track};
+    }
+    return status;
+}
+
+static int by_first(const void *left, const void *right)
+{
+    const struct stream_frame *a = left, *b = right;
+    if (a->first_ns != b->first_ns)
+        return a->first_ns < b->first_ns ? -1 : 1;
+    if (a->shard != b->shard)
+        return a->shard < b->shard ? -1 : 1;
+    return a->frame < b->frame ? -1 : a->frame > b->frame;
+}
+
+// --- pieces -------------------------------------------------------------------------------
+
+static int add_piece(struct fact_pieces *pieces, struct stream_piece *piece)
+{
+    const struct array_shape shape = {sizeof(struct stream_piece *), MOST_FRAMES};
+    int status =
+        array_reserve((void **)&pieces->pieces, &pieces->capacity, pieces->count + 1, shape);
+    if (!status)
+        pieces->pieces[pieces->count++] = piece;
+    return status;
+}
+
+static void free_piece(struct stream_piece *piece)
+{
+    event_frame_finish(&piece->frame);
+    arg_list_finish(&piece->args);
+    free(piece);
+}
+
+static int take_piece(struct rank_stream *stream, struct stream_piece **ret_piece)
+{
+    struct stream_piece *piece;
+    if (stream->spare.count)
+        piece = stream->spare.pieces[--stream->spare.count];
+    else {
+        piece = calloc(1, sizeof *piece);
+        if (!piece)
+            return fail(GAIT_ERR_MEMORY, "no memory for a frame");
+        event_frame_init(&piece->frame);
+        arg_list_init(&piece->args);
+    }
+    piece->open = NULL;
+    piece->at = piece->end = 0;
+    *ret_piece = piece;
+    return GAIT_OK;
+}
+
+// A piece that is not kept is freed.
+static int put_piece(struct fact_pieces *pieces, struct stream_piece *piece)
+{
+    const int status = add_piece(pieces, piece);
+    if (status)
+        free_piece(piece);
+    return status;
+}
+
+static int64_t start_of(const struct stream_piece *piece, size_t row)
+{
+    return piece->open ? piece->open[row].start_ns : piece->frame.start_ns[row];
+}
+
+static int begin_rows(struct rank_stream *stream, struct stream_piece *piece)
+{
+    const int64_t start_ns = start_of(piece, 0);
+    stream->head_ns = start_ns < stream->head_ns ? start_ns : stream->head_ns;
+    stream->rows_open += piece->rows;
+    return put_piece(&stream->open, piece);
+}
+
+// --- what was still open --------------------------------------------------------------------
+
+static int add_open(struct rank_stream *stream, uint32_t number)
+{
+    const struct run *run = &stream->trace->run;
+    const struct open_events *open = &run->shards[number]->open;
+    int status = GAIT_OK;
+    for (size_t i = 0, end; i < open->count && !status; i = end) {
+        const struct open_event *event = &open->events[i];
+        struct stream_piece *piece;
+        end = open_events_group(open, i);
+        if (event->is_step || run->tracks.tracks[event->track].info.internal)
+            continue;
+        status = take_piece(stream, &piece);
+        if (status)
+            break;
+        piece->open = event;
+        piece->track = event->track;
+        piece->shard = number;
+        piece->rows = end - i;
+        status = begin_rows(stream, piece);
+    }
+    return status;
+}
+
+static int add_shard(struct rank_stream *stream, uint32_t shard)
+{
+    const int status = add_frames(stream, shard);
+    return status ? status : add_open(stream, shard);
+}
+
+int rank_stream_open(struct rank_stream *stream, struct gait_trace *trace, uint32_t shard,
+                     uint32_t columns, size_t slice_rows)
+{
+    const struct run *run = &trace->run;
+    *stream = (struct rank_stream){.trace = trace,
+                                   .columns = columns,
+                                   .slice_rows = slice_rows ? slice_rows : SLICE_ROWS,
+                                   .head_ns = INT64_MAX};
+    int status = event_decoder_init(&stream->decoder);
+    if (!status)
+        status = add_shard(stream, shard);
+    for (uint32_t i = shard_owned_first(run, shard); !status && i != RUN_NO_SHARD;
+         i = shard_owned_next(run, i))
+        status = add_shard(stream, i);
+    if (stream->count)
+        qsort(stream->frames, stream->count, sizeof *stream->frames, by_first);
+    if (status)
+        rank_stream_close(stream);
+    return status;
+}
+
+void rank_stream_close(struct rank_stream *stream)
+{
+    struct fact_pieces *all[] = {&stream->open, &stream->spare};
+    for (unsigned list = 0; list < 2; list++) {
+        for (size_t i = 0; i < all[list]->count; i++)
+            free_piece(all[list]->pieces[i]);
+        free(all[list]->pieces);
+    }
+    event_decoder_finish(&stream->decoder);
+    free(stream->frames);
+    free(stream->rows);
+    free(stream->room);
+    free(stream->ends);
+    free(stream->tracks);
+    *stream = (struct rank_stream){.trace = NULL};
+}
+
+// --- the next slice -------------------------------------------------------------------------
+
+static uint32_t roles_of(const struct rank_stream *stream)
+{
+    uint32_t roles =
+        ROLE_BIT(ROLE_START) | ROLE_BIT(ROLE_DURATION) | ROLE_BIT(ROLE_SITE) | ROLE_BIT(ROLE_DEPTH);
+    if (stream->columns & FACT_LINKS)
+        roles |= ROLE_BIT(ROLE_LINK);
+    if (stream->columns & FACT_ARGS)
+        roles |= ROLE_BIT(ROLE_BYTES) | ROLES_FOREIGN;
+    return roles;
+}
+
+static int begin_frame(struct rank_stream *stream, const struct stream_frame *due)
+{
+    struct run *run = &stream->trace->run;
+    struct stream_piece *piece;
+    int status = take_piece(stream, &piece);
+    if (status)
+        return status;
+    const struct event_ask ask = {.shard = run->shards[due->shard],
+                                  .tracks = &run->tracks,
+                                  .frame = due->frame,
+                                  .roles = roles_of(stream),
+                                  .parents_first = true};
+    status = event_frame_decode(&piece->frame, &stream->decoder, &ask);
+    if (status || !piece->frame.rows) {
+        const int kept = put_piece(&stream->spare, piece);
+        return status && status != GAIT_ERR_FORMAT ? status : kept;
+    }
+    piece->track = due->track;
+    piece->shard = due->shard;
+    piece->rows = piece->frame.rows;
+    return begin_rows(stream, piece);
+}
+
+static int begin_due(struct rank_stream *stream, int64_t *ret_until_ns)
+{
+    int status = GAIT_OK;
+    *ret_until_ns = INT64_MAX;
+    while (!status && stream->next < stream->count) {
+        const struct stream_frame *due = &stream->frames[stream->next];
+        if (stream->rows_open >= stream->slice_rows && due->first_ns > stream->head_ns) {
+            *ret_until_ns = due->first_ns;
+            break;
+        }
+        stream->next++;
+        status = begin_frame(stream, due);
+    }
+    return status;
+}
+
+// What the slice before held is over.
+static int drop_pieces(struct rank_stream *stream)
+{
+    size_t kept = 0;
+    int status = GAIT_OK;
+    stream->head_ns = INT64_MAX;
+    for (size_t i = 0; i < stream->open.count; i++) {
+        struct stream_piece *piece = stream->open.pieces[i];
+        stream->rows_open -= piece->end - piece->at;
+        piece->at = piece->end;
+        if (piece->at == piece->rows) {
+            const int put = put_piece(&stream->spare, piece);
+            status = status ? status : put;
+            continue;
+        }
+        const int64_t start_ns = start_of(piece, piece->at);
+        stream->head_ns = start_ns < stream->head_ns ? start_ns : stream->head_ns;
+        stream->open.pieces[kept++] = piece;
+    }
+    stream->open.count = kept;
+    return status;
+}
+
+// The place of the first row that starts then or later.
+static size_t end_of(const struct stream_piece *piece, int64_t until_ns)
+{
+    size_t low = piece->at, high = piece->rows;
+    if (until_ns == INT64_MAX)
+        return high;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (start_of(piece, middle) < until_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int64_t end_ns_of(const struct event_frame *frame, size_t row)
+{
+    int64_t end_ns;
+    return frame->duration_ns[row] < 0 ||
+                   __builtin_add_overflow(frame->start_ns[row], frame->duration_ns[row], &end_ns)
+               ? FACT_OPEN
+               : end_ns;
+}
+
+static void fill_frame(struct fact_row *to, const struct stream_piece *piece, uint32_t number)
+{
+    const struct event_frame *frame = &piece->frame;
+    const uint64_t *sites = frame->numbers[ROLE_SITE], *links = frame->numbers[ROLE_LINK],
+                   *depths = frame->numbers[ROLE_DEPTH];
+    for (size_t i = piece->at; i < piece->end; i++)
+        *to++ = (struct fact_row){.start_ns = frame->start_ns[i],
+                                  .end_ns = end_ns_of(frame, i),
+                                  .link = links ? links[i] : 0,
+                                  .site = (uint32_t)sites[i],
+                                  .depth = depths ? (uint32_t)depths[i] : 0,
+                                  .piece = number,
+                                  .place = (uint32_t)i};
+}
+
+static void fill_open(struct fact_row *to, const struct stream_piece *piece, uint32_t number)
+{
+    for (size_t i = piece->at; i < piece->end; i++)
+        *to++ = (struct fact_row){.start_ns = piece->open[i].start_ns,
+                                  .end_ns = FACT_OPEN,
+                                  .site = piece->open[i].site,
+                                  .depth = piece->open[i].depth,
+                                  .piece = number,
+                                  .place = (uint32_t)i};
+}
+
+static int by_track(const void *left, const void *right)
+{
+    const struct stream_piece *a = *(struct stream_piece *const *)left,
+                              *b = *(struct stream_piece *const *)right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (!a->open != !b->open) // what never ended is around the rest
+        return a->open ? -1 : 1;
+    const int64_t start_a = start_of(a, a->at), start_b = start_of(b, b->at);
+    return start_a < start_b ? -1 : start_a > start_b;
+}
+
+static int reserve_slice(struct rank_stream *stream, size_t rows)
+{
+    const struct array_shape row = {sizeof *stream->rows, MOST_ROWS},
+                             end = {sizeof *stream->ends, MOST_FRAMES},
+                             track = {sizeof *stream->tracks, MOST_FRAMES};
+    const size_t pieces = stream->open.count;
+    int status = array_reserve((void **)&stream->rows, &stream->row_capacity, rows + 1, row);
+    if (!status)
+        status = array_reserve((void **)&stream->room, &stream->room_capacity, rows + 1, row);
+    if (!status)
+        status = array_reserve((void **)&stream->ends, &stream->end_capacity, pieces + 1, end);
+    return status ? status
+                  : array_reserve((void **)&stream->tracks, &stream->track_capacity, pieces + 1,
+                                  track);
+}
+
+// The rows of a track, whose pieces stand together from `first` on; gives the place behind.
+static size_t fill_track(const struct rank_stream *stream, size_t first, struct fact_row *rows,
+                         struct fact_rows *track)
+{
+    struct stream_piece *const *pieces = stream->open.pieces;
+    size_t runs = 0, i = first;
+    *track = (struct fact_rows){pieces[first]->track, pieces[first]->shard, rows, 0};
+    for (; i < stream->open.count && pieces[i]->track == pieces[first]->track; i++) {
+        (pieces[i]->open ? fill_open : fill_frame)(&rows[track->count], pieces[i], (uint32_t)i);
+        track->count += pieces[i]->end - pieces[i]->at;
+        stream->ends[runs++] = track->count;
+    }
+    run_merge(rows, stream->room, stream->ends, runs);
+    return i;
+}
+
+static int fill_slice(struct rank_stream *stream, struct fact_slice *slice)
+{
+    size_t rows = 0, filled = 0;
+    for (size_t i = 0; i < stream->open.count; i++) {
+        struct stream_piece *piece = stream->open.pieces[i];
+        piece->end = end_of(piece, slice->until_ns);
+        rows += piece->end - piece->at;
+    }
+    int status = reserve_slice(stream, rows);
+    if (status)
+        return status;
+    if (stream->open.count)
+        qsort(stream->open.pieces, stream->open.count, sizeof *stream->open.pieces, by_track);
+    slice->tracks = stream->tracks;
+    for (size_t i = 0; i < stream->open.count;) {
+        struct fact_rows *track = &stream->tracks[slice->count];
+        i = fill_track(stream, i, stream->rows + filled, track);
+        filled += track->count;
+        slice->count += track->count > 0;
+    }
+    GAIT_ASSERT(filled == rows);
+    slice->pieces = stream->columns & FACT_ARGS ? &stream->open : NULL;
+    return GAIT_OK;
+}
+
+int rank_stream_next(struct rank_stream *stream, struct fact_slice *ret_slice)
+{
+    struct fact_slice slice = {.trace = stream->trace};
+    if (stream->is_over)
+        return 0;
+    int status = drop_pieces(stream);
+    if (!status)
+        status = begin_due(stream, &slice.until_ns);
+    if (!status)
+        status = fill_slice(stream, &slice);
+    stream->is_over = slice.until_ns == INT64_MAX;
+    *ret_slice = slice;
+    return status ? status : 1;
+}
+
+// --- arguments -------------------------------------------------------------------------------
+
+int fact_args(const struct fact_slice *slice, const struct fact_row *row,
+              const struct gait_arg **ret_args, size_t *ret_count)
+{
+    struct stream_piece *piece = slice->pieces->pieces[row->piece];
+    const struct dictionary *dictionary = &slice->trace->run.shards[piece->shard]->dictionary;
+    const struct event_frame *frame = &piece->frame;
+    const size_t at = row->place;
+    struct arg_source source = {.row = at};
+    if (piece->open)
+        source.packed = piece->open[at].args;
+    else if (frame->has_bytes)
+        source.packed = frame->bytes[at];
+    if (!piece->open && frame->numbers[ROLE_FORM]) {
+        source.form = dictionary_form(dictionary, frame->numbers[ROLE_FORM][at]).args;
+        source.columns = &frame->numbers[ROLE_LINK];
+    }
+    const int status = arg_list_unpack(&piece->args, &source, dictionary);
+    *ret_args = piece->args.args;
+    *ret_count = piece->args.count;
+    return status == GAIT_ERR_FORMAT ? GAIT_OK : status; // what stands before nonsense is kept
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who launched what: cases drawn by hand, and the same in slices of any size.
+#include "facts/launches.h"
+
+#include "facts/rank_stream.h"
+#include "support/fact_literals.h"
+#include "support/tap.h"
+
+enum { OUTER = 1, INNER, LAUNCH, DRIVER, KERNEL };
+
+static const struct literal_site sites[] = {{"cpu_op", "outer"},
+                                            {"cpu_op", "inner"},
+                                            {"cuda_runtime", "cudaLaunchKernel"},
+                                            {"cuda_driver", "cuLaunchKernel"},
+                                            {"kernel", "k"},
+                                            {0}};
+
+struct told {
+    uint32_t op; // GAIT_NO_SITE: none
+    int64_t call_ns;
+};
+
+// What the kernels of a track are told.
+static unsigned tell_track(const struct launches *launches, const struct fact_rows *track,
+                           struct told *told)
+{
+    unsigned count = 0;
+    for (size_t at = 0; at < track->count; at++) {
+        const struct fact_row *row = &track->rows[at];
+        const struct launch *launch = launches_find(launches, track->shard, row->link);
+        if (row->site == KERNEL)
+            told[count++] = (struct told){launch ? launch->op : GAIT_NO_SITE,
+                                          launch ? launch->start_ns : -1}; // -1: no call
+    }
+    return count;
+}
+
+static unsigned tell(const struct literal_row *rows, size_t slice_rows, size_t generation,
+                     struct told *told)
+{
+    struct literal_rank rank;
+    struct rank_stream stream;
+    struct launches launches;
+    struct fact_slice slice;
+    unsigned count = 0;
+    literal_open(&rank, sites, rows);
+    builder_must(rank_stream_open(&stream, &rank.trace, 0, FACT_LINKS, slice_rows), "a stream");
+    builder_must(launches_init(&launches, &rank.trace, generation), "launches");
+    while (rank_stream_next(&stream, &slice) == 1) {
+        builder_must(launches_add(&launches, &slice), "a slice");
+        for (size_t i = 0; i < slice.count; i++)
+            count += tell_track(&launches, &slice.tracks[i], &told[count]);
+    }
+    launches_finish(&launches);
+    rank_stream_close(&stream);
+    literal_close(&rank);
+    return count;
+}
+
+TEST("launches: the innermost op around the call, of the outer call of one number")
+{
+    // thread  |outer------------------------|
+    //           |inner----|   call 2 ---|
+    //              call 1---|
+    //              |driver|
+    // stream                     |k 1| |k 2| |k 3|   and 4 has no number
+    const struct literal_row rows[] = {
+        {1, OUTER, 0, 100, 0, 0, 0},      {1, INNER, 10, 40, 0, 1, 0},
+        {1, LAUNCH, 20, 45, 1, 2, 0},     {1, DRIVER, 20, 30, 1, 3, 0},
+        {1, LAUNCH, 60, 90, 2, 1, 0},     {101, KERNEL, 95, 105, 1, 0, 0},
+        {101, KERNEL, 110, 120, 2, 0, 0}, {101, KERNEL, 130, 140, 3, 0, 0},
+        {101, KERNEL, 150, 160, 0, 0, 0}, {0}};
+    const struct told wanted[] = {{INNER, 20}, {OUTER, 60}, {GAIT_NO_SITE, -1}, {GAIT_NO_SITE, -1}};
+    for (size_t slice_rows = 1; slice_rows < 12; slice_rows++) {
+        struct told told[8];
+        if (!is_u64(tell(rows, slice_rows, 0, told), 4))
+            continue;
+        for (int i = 0; i < 4; i++) {
+            is_u64(told[i].op, wanted[i].op);
+            is_int(told[i].call_ns, wanted[i].call_ns);
+        }
+    }
+}
+
+TEST("launches: of a thread without ops the op that began last, of one with ops none but its own")
+{
+    // thread 1 |outer----------------------|         thread 3 has calls alone
+    // thread 2      |inner----|
+    const struct literal_row rows[] = {{1, OUTER, 0, 100, 0, 0, 0},
+                                       {2, INNER, 10, 30, 0, 0, 0},
+                                       {3, LAUNCH, 20, 22, 1, 0, 0},
+                                       {3, LAUNCH, 50, 52, 2, 0, 0},
+                                       {2, LAUNCH, 60, 62, 3, 0, 0},
+                                       {101, KERNEL, 95, 96, 1, 0, 0},
+                                       {101, KERNEL, 97, 98, 2, 0, 0},
+                                       {101, KERNEL, 99, 100, 3, 0, 0},
+                                       {0}};
+    struct told told[8];
+    if (!is_u64(tell(rows, 0, 0, told), 3))
+        return;
+    is_u64(told[0].op, INNER);
+    is_u64(told[1].op, OUTER);
+    is_u64(told[2].op, GAIT_NO_SITE);
+}
+
+TEST("launches: a number that is used again is of the later call, a forgotten one of none")
+{
+    const struct literal_row rows[] = {
+        {1, OUTER, 0, 10, 0, 0, 0},     {1, LAUNCH, 2, 4, 1, 0, 0},
+        {1, INNER, 20, 40, 0, 0, 1},    {1, LAUNCH, 22, 24, 1, 0, 1},
+        {101, KERNEL, 50, 51, 1, 0, 1}, {1, LAUNCH, 60, 61, 2, 0, 2},
+        {1, LAUNCH, 62, 63, 3, 0, 2},   {1, LAUNCH, 64, 65, 4, 0, 2},
+        {1, LAUNCH, 66, 67, 5, 0, 2},   {101, KERNEL, 70, 71, 1, 0, 2},
+        {101, KERNEL, 72, 73, 5, 0, 2}, {0}};
+    struct told told[8];
+    if (!is_u64(tell(rows, 1, 2, told), 3))
+        return;
+    is_u64(told[0].op, INNER);
+    is_int(told[1].call_ns, -1);
+    is_int(told[2].call_ns, 66);
+}
