@@ -18,7 +18,7 @@
 #include "base/fail.h"
 #include "load/site_role.h"
 
-enum { GENERATION = 1 << 17, MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
+enum { GENERATION = 1 << 15, MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
 
 // Ops first: one that begins together with a call is around it.
 enum { KIND_OP, KIND_CALL };
@@ -197,7 +197,9 @@ static int remember(struct launches *launches, const struct launch *call)
     if (status)
         return status;
     struct launch *row = find_in(young, call->shard, call->link, &at);
-    const struct launch *known = launches_find(launches, call->shard, call->link);
+    size_t old_at;
+    const struct launch *known =
+        row ? row : find_in(&launches->old, call->shard, call->link, &old_at);
     if (known && call->start_ns <= known->end_ns)
         return GAIT_OK;
     if (row) {
