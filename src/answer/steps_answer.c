@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// `gait steps`: where each step of a profiler went, by priority, and how full the devices were.
-#include <math.h>
-#include <stdlib.h>
+// `gait steps`: each step, where its turn went, and how full the devices were.
+#include <stdio.h>
 
-#include "analyse/device/step_shares.h"
+#include "analyse/device/turns.h"
 #include "answer/answers.h"
-#include "base/fail.h"
 #include "base/units.h"
 
 static const struct column step_columns[] = {
     {.key = "name", .label = "", .flags = COLUMN_LEFT, .width = 15},
-    {.key = "rank", .label = "rank", .width = 5},
-    {.key = "total_ns", .label = "time", .unit = UNIT_NS, .width = 8},
-    {.key = "kernel_ns", .label = "kernels", .unit = UNIT_NS, .width = 8},
-    {.key = "memcpy_ns", .label = "copies", .unit = UNIT_NS, .width = 8},
-    {.key = "memset_ns"},
+    {.key = "rank", .label = "rank", .width = 4},
+    {.key = "turn_ns", .label = "turn", .unit = UNIT_NS, .width = 8},
+    {.key = "host_ns", .label = "host", .unit = UNIT_NS, .width = 8},
+    {.key = "period_ns", .label = "period", .unit = UNIT_NS, .width = 8},
+    {.key = "computing_ns", .label = "computing", .unit = UNIT_NS, .width = 9},
     {.key = "communication_ns", .label = "comm", .unit = UNIT_NS, .width = 8},
-    {.key = "runtime_ns", .label = "runtime", .unit = UNIT_NS, .width = 8},
-    {.key = "dataloader_ns", .label = "loader", .unit = UNIT_NS, .width = 8},
-    {.key = "cpu_op_ns", .label = "ops", .unit = UNIT_NS, .width = 8},
-    {.key = "other_ns"},
+    {.key = "copies_ns", .label = "copies", .unit = UNIT_NS, .width = 8},
+    {.key = "idle_ns"},
+    {.key = "number"},
     {.key = "start_ns"},
 };
 static const struct table step_table = {
@@ -35,90 +32,260 @@ static const struct column device_columns[] = {
 static const struct table device_table = {
     .key = "devices", .heading = "Devices, rank", COLUMNS_ARE(device_columns)};
 
-static struct value share_or_none(double share)
+// The parts of a ledger by their names, in the order of struct turn_sums.
+static const char *const part_ids[TURN_PARTS] = {
+    [LANE_COMPUTE] = "computing",
+    [LANE_COMM] = "communication",
+    [LANE_COPY] = "copies",
+#define X(identifier, id) [ACTIVITY_##identifier] = id,
+    HOST_ACTIVITIES(X)
+#undef X
+        [TURN_NOTHING] = "nothing",
+};
+
+static uint64_t length(int64_t from_ns, int64_t until_ns)
 {
-    const bool is_known = isfinite(share);
-    return value_if(is_known,
-                    value_share((uint64_t)(fmax(is_known ? share : 0, 0) * 1e9), 1000000000));
+    return (uint64_t)until_ns - (uint64_t)from_ns;
 }
 
-static void put_steps(struct sheet *sheet, const struct step_shares *shares)
+static int64_t rank_number(const struct asked *asked, const struct turn_rank *rank)
 {
-    for (size_t i = 0; i < shares->count; i++) {
-        const struct step_shares_row *row = &shares->rows[i];
-        const uint64_t *ns = row->ns;
-        const struct value cells[] = {
-            value_text(row->name),
-            value_int(shares->rank),
-            value_uint((uint64_t)row->end_ns - (uint64_t)row->start_ns),
-            value_uint(ns[STEP_SHARE_KERNEL]),
-            value_uint(ns[STEP_SHARE_COPY]),
-            value_uint(ns[STEP_SHARE_SET]),
-            value_uint(ns[STEP_SHARE_COLLECTIVE]),
-            value_uint(ns[STEP_SHARE_RUNTIME]),
-            value_uint(ns[STEP_SHARE_LOADER]),
-            value_uint(ns[STEP_SHARE_OP]),
-            value_uint(ns[STEP_SHARE_OTHER]),
-            value_int(row->start_ns),
-        };
-        sheet_row(sheet, cells, 0);
-    }
+    struct gait_shard_info shard;
+    return gait_trace_shard(asked->trace, rank->shard, &shard) || shard.rank < 0 ? 0 : shard.rank;
 }
 
-static void put_devices(struct sheet *sheet, const struct step_shares *shares)
+// --- steps ------------------------------------------------------------------------------
+
+static void put_step(struct sheet *sheet, int64_t rank, bool has_device, const struct turn *turn)
 {
-    for (size_t i = 0; i < shares->device_count; i++) {
-        const struct step_shares_device *device = &shares->devices[i];
-        const struct value cells[] = {
-            value_int(shares->rank),
-            value_int(device->device),
-            share_or_none(device->utilisation),
-            share_or_none(device->sm_efficiency),
-            share_or_none(device->occupancy / 100),
-        };
-        sheet_row(sheet, cells, 0);
-    }
+    const uint64_t *ns = turn->sums.ns;
+    const uint64_t turn_ns = length(turn->start_ns, turn->end_ns);
+    const bool is_known = has_device && turn->has_devices;
+    const struct value cells[] = {
+        value_text(turn->name),
+        value_int(rank),
+        value_uint(turn_ns),
+        value_uint(length(turn->start_ns, turn->host_end_ns)),
+        value_if(turn->period_ns >= 0, value_int(turn->period_ns)),
+        value_if(is_known, value_uint(ns[LANE_COMPUTE])),
+        value_if(is_known, value_uint(ns[LANE_COMM])),
+        value_if(is_known, value_uint(ns[LANE_COPY])),
+        value_if(is_known, value_uint(turn_ns - ns[LANE_COMPUTE] - ns[LANE_COMM] - ns[LANE_COPY])),
+        value_uint(turn->number),
+        value_int(turn->start_ns),
+    };
+    sheet_row(sheet, cells, 0);
 }
 
-static void put_ranks(struct sheet *sheet, const struct step_shares *ranks, uint32_t count)
+static void put_steps(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
 {
-    size_t steps = 0;
     sheet_table(sheet, &step_table);
-    for (uint32_t i = 0; i < count; i++) {
-        put_steps(sheet, &ranks[i]);
-        steps += ranks[i].count;
+    for (size_t i = 0; i < turns->count; i++)
+        for (size_t k = 0; k < turns->ranks[i].count; k++)
+            put_step(sheet, rank_number(asked, &turns->ranks[i]), turns->ranks[i].has_device,
+                     &turns->ranks[i].turns[k]);
+    sheet_end(sheet);
+}
+
+// --- devices ----------------------------------------------------------------------------
+
+// Of the turns with devices on record.
+static uint64_t time_on_record(const struct turn_rank *rank)
+{
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < rank->count; i++)
+        if (rank->turns[i].has_devices)
+            sum_ns += length(rank->turns[i].start_ns, rank->turns[i].end_ns);
+    return sum_ns;
+}
+
+static struct value share(double part, double whole)
+{
+    const double share = whole > 0 ? part / whole : -1;
+    const uint64_t of = 1000000000;
+    return value_if(share >= 0, value_share((uint64_t)((share < 1 ? share : 1) * (double)of), of));
+}
+
+static void put_devices(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
+{
+    sheet_table(sheet, &device_table);
+    for (size_t i = 0; i < turns->count; i++) {
+        const struct turn_rank *rank = &turns->ranks[i];
+        const double base = (double)time_on_record(rank);
+        for (size_t k = 0; k < rank->device_count; k++) {
+            const struct fill_sums *sums = &rank->devices[k].sums;
+            const struct value cells[] = {
+                value_int(rank_number(asked, rank)),
+                value_int(rank->devices[k].device),
+                share((double)sums->busy_ns, base),
+                value_if(sums->blocks_ns > 0, share(sums->blocks_ns, base)),
+                share(sums->occupied / 100, sums->told_ns),
+            };
+            sheet_row(sheet, cells, 0);
+        }
     }
     sheet_end(sheet);
-    sheet_table(sheet, &device_table);
-    for (uint32_t i = 0; i < count; i++)
-        put_devices(sheet, &ranks[i]);
+}
+
+// --- ledgers ----------------------------------------------------------------------------
+
+static const struct column ledger_columns[] = {
+    {.key = "base"}, {.key = "rank"}, {.key = "steps"}, {.key = "total_ns"}};
+static const struct column part_columns[] = {{.key = "id"}, {.key = "ns"}, {.key = "share"}};
+
+static void put_part(struct sheet *sheet, const char *id, uint64_t ns, uint64_t total_ns)
+{
+    const struct value cells[] = {value_text(id), value_uint(ns), value_share(ns, total_ns)};
+    sheet_row(sheet, cells, 0);
+}
+
+// What devices did; of idle time, what the host did then.
+static void put_device_parts(struct sheet *sheet, const struct turn_sums *sums, uint64_t total_ns)
+{
+    static const struct table table = {.key = "device", COLUMNS_ARE(part_columns)};
+    sheet_table(sheet, &table);
+    for (unsigned i = 0; i < TURN_PARTS; i++)
+        put_part(sheet, part_ids[i], sums->ns[i], total_ns);
     sheet_end(sheet);
-    if (!steps)
-        sheet_say(sheet, SAY_PARAGRAPH,
-                  "No step of a profiler (ProfilerStep#N) is on record; gait report has the steps "
-                  "that gait recorded.");
+}
+
+// The phases of the steps; what of a step has none, and what lies between steps.
+static void put_host_parts(struct sheet *sheet, const struct turns *turns,
+                           const struct turn_rank *rank, uint64_t total_ns)
+{
+    static const struct table table = {.key = "host", COLUMNS_ARE(part_columns)};
+    const struct recorded_steps *recorded = &turns->recorded;
+    uint64_t phases_ns = 0, host_ns = 0;
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < recorded->phase_count; i++) {
+        if (recorded->phases[i].shard != rank->shard)
+            continue;
+        put_part(sheet, recorded->phases[i].name, recorded->phases[i].ns, total_ns);
+        phases_ns += recorded->phases[i].ns;
+    }
+    for (size_t i = 0; i < rank->count; i++)
+        host_ns += length(rank->turns[i].start_ns, rank->turns[i].host_end_ns);
+    host_ns = host_ns > total_ns ? total_ns : host_ns < phases_ns ? phases_ns : host_ns;
+    if (total_ns >= phases_ns) {
+        put_part(sheet, "no_phase", host_ns - phases_ns, total_ns);
+        put_part(sheet, "between", total_ns - host_ns, total_ns);
+    }
+    sheet_end(sheet);
+}
+
+static void put_ledger(struct sheet *sheet, const struct asked *asked, const struct turns *turns,
+                       const struct turn_rank *rank)
+{
+    const uint64_t all_ns = length(rank->turns[0].start_ns, rank->turns[rank->count - 1].end_ns),
+                   told_ns = time_on_record(rank);
+    struct turn_sums sums = {{0}};
+    size_t told = 0;
+    for (size_t i = 0; i < rank->count; i++) {
+        for (unsigned k = 0; rank->turns[i].has_devices && k < TURN_PARTS; k++)
+            sums.ns[k] += rank->turns[i].sums.ns[k];
+        told += rank->turns[i].has_devices;
+    }
+    const bool has_device = rank->has_device && told, is_apart = has_device && told < rank->count;
+    const struct value first[] = {value_text("turn"), value_int(rank_number(asked, rank)),
+                                  value_uint(is_apart ? told : rank->count),
+                                  value_uint(is_apart ? told_ns : all_ns)};
+    const struct value second[] = {value_text("turn"), value_int(rank_number(asked, rank)),
+                                   value_uint(rank->count), value_uint(all_ns)};
+    sheet_row(sheet, first, 0);
+    if (has_device)
+        put_device_parts(sheet, &sums, is_apart ? told_ns : all_ns);
+    else
+        sheet_put(sheet, "device", value_none());
+    if (is_apart) {
+        sheet_put(sheet, "host", value_none());
+        sheet_row(sheet, second, 0);
+        sheet_put(sheet, "device", value_none());
+    }
+    if (rank->is_imported)
+        sheet_put(sheet, "host", value_none());
+    else
+        put_host_parts(sheet, turns, rank, all_ns);
+}
+
+static void put_ledgers(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
+{
+    static const struct table table = {.key = "ledgers", COLUMNS_ARE(ledger_columns)};
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < turns->count; i++)
+        put_ledger(sheet, asked, turns, &turns->ranks[i]);
+    sheet_end(sheet);
+}
+
+// --- for people ---------------------------------------------------------------------------
+
+// Each column of the screen, and the parts that it sums.
+#define BIT(part) (1u << (part))
+#define SHOWN(X)                                                                                   \
+    X("comp.", BIT(LANE_COMPUTE))                                                                  \
+    X("comm", BIT(LANE_COMM))                                                                      \
+    X("copies", BIT(LANE_COPY))                                                                    \
+    X("input", BIT(ACTIVITY_INPUT))                                                                \
+    X("blocked", BIT(ACTIVITY_BLOCKING))                                                           \
+    X("calls", BIT(ACTIVITY_ALLOC) | BIT(ACTIVITY_LAUNCH))                                         \
+    X("ops", BIT(ACTIVITY_OP))                                                                     \
+    X("Python", BIT(ACTIVITY_PYTHON))                                                              \
+    X("none", BIT(TURN_NOTHING))
+static const unsigned shown[] = {
+#define X(text, parts) parts,
+    SHOWN(X)
+#undef X
+};
+enum { SHOWN_COUNT = sizeof shown / sizeof shown[0] };
+
+static void show_rank(struct sheet *sheet, const struct asked *asked, const struct turn_rank *rank)
+{
+    const uint64_t total_ns = time_on_record(rank);
+    struct value cells[1 + SHOWN_COUNT] = {value_int(rank_number(asked, rank))};
+    for (size_t i = 0; i < SHOWN_COUNT; i++) {
+        uint64_t ns = 0;
+        for (size_t k = 0; k < rank->count; k++)
+            for (unsigned part = 0; rank->turns[k].has_devices && part < TURN_PARTS; part++)
+                ns += shown[i] >> part & 1 ? rank->turns[k].sums.ns[part] : 0;
+        cells[1 + i] = value_share(ns, total_ns);
+    }
+    sheet_row(sheet, cells, 0);
+}
+
+static void show_shares(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
+{
+    static const struct column columns[1 + SHOWN_COUNT] = {{.label = "", .width = 12},
+#define X(text, parts) {.label = text, .unit = UNIT_SHARE, .width = 7},
+                                                           SHOWN(X)
+#undef X
+    };
+    static const struct table table = {
+        .heading = "Turns, rank", COLUMNS_ARE(columns), .most = 64, .more = "more"};
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < turns->count; i++)
+        if (turns->ranks[i].has_device)
+            show_rank(sheet, asked, &turns->ranks[i]);
+    sheet_end(sheet);
 }
 
 static int put(struct sheet *sheet, const struct asked *asked)
 {
-    const uint32_t count = gait_trace_shard_count(asked->trace);
-    struct step_shares *ranks = calloc((size_t)count + 1, sizeof *ranks);
-    struct recorded_steps recorded;
-    int status = recorded_steps_find(&recorded, asked->trace);
-    if (!status && !ranks)
-        status = fail(GAIT_ERR_MEMORY, "no memory for %u ranks", count);
-    for (uint32_t i = 0; i < count && !status; i++)
-        status = step_shares_make(&ranks[i], asked->trace, i, &recorded);
-    sheet_title(sheet, asked->path,
-                recorded.count ? "Steps with devices on record, shared out by priority"
-                               : "Steps as a profiler numbered them, shared out by priority");
-    if (!status)
-        put_ranks(sheet, ranks, count);
-    for (uint32_t i = 0; i < count && ranks; i++)
-        step_shares_finish(&ranks[i]);
-    free(ranks);
-    recorded_steps_finish(&recorded);
-    return status;
+    struct turns turns;
+    size_t steps = 0;
+    char title[100];
+    int status = turns_make(&turns, asked->trace);
+    if (status)
+        return status;
+    for (size_t i = 0; i < turns.count; i++)
+        steps += turns.ranks[i].count;
+    snprintf(title, sizeof title, "%zu step%s of %zu rank%s", steps, units_plural(steps),
+             turns.count, units_plural(turns.count));
+    sheet_title(sheet, asked->path, steps ? title : "No step is on record");
+    put_steps(sheet, asked, &turns);
+    put_ledgers(sheet, asked, &turns);
+    show_shares(sheet, asked, &turns);
+    put_devices(sheet, asked, &turns);
+    turns_finish(&turns);
+    return GAIT_OK;
 }
 
 static const struct example examples[] = {
@@ -127,19 +294,21 @@ static const struct example examples[] = {
 };
 
 static const char *const about[] = {
-    "Each nanosecond of a step belongs to the first of these that lasts then: kernels, copies, "
-    "memsets, communication, calls of the runtime, the data loader, ops; what is left is other. "
-    "The parts sum to the step.",
-    "Kernels run: the share of the steps with a kernel on the device. SM efficiency: blocks by "
+    "A turn lasts from the begin of a step to the begin of the next one; the last, to the end of "
+    "the work that it gave to devices. Host is the step itself, period the time since the step "
+    "before ended, on the host and on its devices.",
+    "Each nanosecond of a turn is computing, else communication alone, else copies alone, else "
+    "idle. Idle time is of what the launching thread did then, the first of these: it waited for "
+    "input, was in a call that blocks, allocated, launched, was in an op, in Python, or in "
+    "nothing on record. The parts sum to the turn.",
+    "Kernels run: the share of the turns with a kernel on the device. SM efficiency: blocks by "
     "multiprocessor, each counted once at most. Occupancy: the mean that the kernels tell, "
-    "weighted "
-    "by time.",
+    "weighted by time.",
     NULL,
 };
 
 const struct answer steps_answer = {
-    .summary = "Shares out the time of each step of a profiler, and says how full the devices "
-               "were.",
+    .summary = "Lists the steps, says where their time went, and how full the devices were.",
     .about = about,
     .examples = examples,
     .put = put,

@@ -41,9 +41,22 @@ static void sift_down(struct feed *feed, size_t at)
 }
 
 // Moves on to the next row that has a kind, `row` itself if it has one.
+static bool is_wanted(const struct feed *feed, struct feed_head *head, const struct fact_row *row)
+{
+    const uint8_t kind = feed->kinds[row->site];
+    if (kind == FEED_NO_KIND)
+        return false;
+    if (!(feed->outermost & 1u << kind))
+        return true;
+    const bool is_covered = row->end_ns <= head->reach_ns[kind];
+    if (!is_covered)
+        head->reach_ns[kind] = row->end_ns;
+    return !is_covered;
+}
+
 static bool take(const struct feed *feed, struct feed_head *head, const struct fact_row *row)
 {
-    while (row < head->behind && feed->kinds[row->site] == FEED_NO_KIND)
+    while (row < head->behind && !is_wanted(feed, head, row))
         row++;
     if (row == head->behind)
         return false;
@@ -66,6 +79,8 @@ int feed_begin(struct feed *feed, const struct fact_slice *slice, const uint8_t 
         const struct fact_rows *track = &slice->tracks[i];
         struct feed_head *head = &feed->heads[feed->count];
         *head = (struct feed_head){.behind = track->rows + track->count, .track = track};
+        for (unsigned kind = 0; kind < FEED_KINDS; kind++)
+            head->reach_ns[kind] = INT64_MIN;
         feed->count += take(feed, head, track->rows);
     }
     for (size_t i = feed->count / 2; i-- > 0;)

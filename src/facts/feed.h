@@ -8,20 +8,22 @@
 
 #include "facts/fact_slice.h"
 
-enum { FEED_NO_KIND = UINT8_MAX };
+enum { FEED_NO_KIND = UINT8_MAX, FEED_KINDS = 16 };
 
 struct feed_head { // of a track: the row that is due
     int64_t start_ns, end_ns;
     const struct fact_row *row, *behind;
     const struct fact_rows *track;
     uint8_t kind;
+    int64_t reach_ns[FEED_KINDS]; // how far rows of a kind reached so far
 };
 
 struct feed {             // zeroed: unused
     const uint8_t *kinds; // of a site
     struct feed_head *heads;
     size_t count, capacity;
-    bool is_begun; // the first head was handed out
+    bool is_begun;      // the first head was handed out
+    uint32_t outermost; // of these kinds (1u << kind) what others of its track cover is left out
 };
 
 void feed_finish(struct feed *feed); // takes a zeroed struct

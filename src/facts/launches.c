@@ -98,10 +98,20 @@ static int find_threads(struct launches *launches, const struct fact_slice *slic
         if (status)
             break;
         struct launch_thread *thread = &launches->threads[launches->numbers[i]];
-        for (size_t row = 0; row < track->count && !thread->has_ops; row++)
-            thread->has_ops = launches->kinds[track->rows[row].site] == KIND_OP;
+        for (size_t row = 0; row < track->count && !(thread->has_ops && thread->has_calls); row++) {
+            const uint8_t kind = launches->kinds[track->rows[row].site];
+            thread->has_ops = thread->has_ops || kind == KIND_OP;
+            thread->has_calls = thread->has_calls || (kind == KIND_CALL && track->rows[row].link);
+        }
+        launches->has_known_caller |= thread->has_ops && thread->has_calls;
     }
     return status;
+}
+
+bool launches_is_launching(const struct launches *launches, size_t at)
+{
+    const struct launch_thread *thread = &launches->threads[launches->numbers[at]];
+    return thread->has_calls || (thread->has_ops && !launches->has_known_caller);
 }
 
 // --- ops ----------------------------------------------------------------------------------

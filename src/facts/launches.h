@@ -37,7 +37,7 @@ struct launch_stack {
 
 struct launch_thread {
     int64_t tid;
-    bool has_ops;
+    bool has_ops, has_calls;
     struct launch_stack stack;
 };
 
@@ -50,6 +50,7 @@ struct launches {
     size_t thread_count, thread_capacity;
     struct hash_index thread_index;
     struct launch_stack all; // ops of all threads, in order of start
+    bool has_known_caller;   // a thread that has ops has calls, too
     uint32_t *numbers;       // of the threads of the slice's tracks
     size_t number_capacity;
     struct launch_table young, old;
@@ -65,5 +66,9 @@ GAIT_CHECK int launches_add(struct launches *launches, const struct fact_slice *
 
 // The call that launched that row of a device; NULL: not on record.
 const struct launch *launches_find(const struct launches *launches, uint32_t shard, uint64_t link);
+
+// Whether the thread of the slice's track `at` launches work: it made a call that has a number.
+// Where no thread with ops did, since calls tell other numbers of threads, all of them count.
+bool launches_is_launching(const struct launches *launches, size_t at);
 
 #endif

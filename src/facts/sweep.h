@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SWEEP_LANES = 8 };
+enum { SWEEP_LANES = 12 };
 
 struct sweep {
     unsigned lanes;

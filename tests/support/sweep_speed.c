@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many intervals a second one processor brings into order and cuts into exclusive
-// states: three lanes of random ones, unsorted. Prints JSON. An argument: how many.
+// How many rows a second one processor cuts into exclusive states: of three lanes, in order
+// of start. Prints JSON. An argument: how many.
 #define _GNU_SOURCE
-#include "analyse/time/sweep_states.h"
+#include "facts/sweep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,30 +26,30 @@ static uint64_t cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// The nanoseconds it took, 0 when there is no memory or the states do not add up.
+static void visit(void *context, unsigned lanes, int64_t from_ns, int64_t until_ns)
+{
+    ((uint64_t *)context)[lanes] += (uint64_t)(until_ns - from_ns);
+}
+
+// The nanoseconds it took, 0 when the states do not add up.
 static uint64_t run_once(size_t count)
 {
-    struct intervals sets[LANES] = {{.count = 0}};
-    const struct interval window = {0, (int64_t)count * 1000};
-    struct sweep_lanes lanes = {.count = LANES};
+    struct sweep sweep = {.lanes = LANES};
     uint64_t out[1 << LANES] = {0}, sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        const int64_t start_ns = (int64_t)(draw() % (count * 1000));
-        if (intervals_add(&sets[draw() % LANES], start_ns, start_ns + 1 + (int64_t)(draw() % 999)))
-            return 0;
-    }
+    int64_t at_ns = 0;
     const uint64_t began_ns = cpu_ns();
-    for (unsigned i = 0; i < LANES; i++) {
-        intervals_join(&sets[i]);
-        lanes.lanes[i] = &sets[i];
+    sweep_until(&sweep, 0, visit, out);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t number = draw();
+        at_ns += (int64_t)(number % 2000);
+        sweep_until(&sweep, at_ns, visit, out);
+        sweep_add(&sweep, (unsigned)(number >> 32) % LANES,
+                  at_ns + (int64_t)((number >> 16) % 999));
     }
-    sweep_states(&lanes, window, out);
     const uint64_t took_ns = cpu_ns() - began_ns;
     for (unsigned i = 0; i < 1 << LANES; i++)
         sum += out[i];
-    for (unsigned i = 0; i < LANES; i++)
-        intervals_finish(&sets[i]);
-    return sum == (uint64_t)window.end_ns ? took_ns : 0;
+    return sum == (uint64_t)at_ns ? took_ns : 0;
 }
 
 int main(int argc, char **argv)

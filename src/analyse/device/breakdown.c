@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The category decides what a row is; an event that merely names a stream is none of a device
-// (Triton's ops do), nor is a copy of an annotation that a profiler drew on a stream.
 #include "analyse/device/breakdown.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/compat/tb_rank.h"
+#include "analyse/device/activity.h"
 #include "analyse/device/device_run.h"
 #include "analyse/device/device_sweep.h"
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/site_role.h"
 #include "vocabulary/metadata.h"
 
-enum { MOST_ROWS = 1 << 28, MOST_DEVICES = 64, DEVICE_UNNUMBERED = -1 };
+enum { MOST_ROWS = 1 << 28, MOST_DEVICES = 64 };
 #define MOST_STEP_BYTES ((size_t)1 << 32)
 
 uint64_t breakdown_time(const struct breakdown *breakdown, unsigned with, unsigned without)
@@ -42,47 +39,6 @@ void breakdown_rank_finish(struct breakdown_rank *rank)
     free(rank->steps);
     free(rank->devices);
     *rank = (struct breakdown_rank){.steps = NULL};
-}
-
-// --- what a site is -------------------------------------------------------------------------
-
-// The lanes come first, so that one is a kind.
-enum kind { KIND_BLOCKING = LANE_NONE, KIND_INPUT, KIND_STEP };
-
-// Calls that return when the device has done what was asked of it before.
-static bool is_blocking(const char *call)
-{
-    return strstr(call, "Synchronize") || !strcmp(call, "cudaMemcpy") || !strcmp(call, "hipMemcpy");
-}
-
-static uint8_t kind_of(enum role role, const char *name)
-{
-    switch (role) {
-    case ROLE_STEP:
-        return KIND_STEP;
-    case ROLE_RUNTIME:
-        return is_blocking(name) ? KIND_BLOCKING : FEED_NO_KIND;
-    case ROLE_PHASE:
-        return strcmp(name, "input") ? FEED_NO_KIND : KIND_INPUT;
-    default:
-        return role_is_device_work(role) ? (uint8_t)role_lane(role)
-               : tb_is_loader(name)      ? KIND_INPUT
-                                         : FEED_NO_KIND;
-    }
-}
-
-static int find_kinds(const struct gait_trace *trace, uint8_t **ret_kinds)
-{
-    const uint32_t count = gait_trace_site_count(trace);
-    uint8_t *kinds = *ret_kinds = malloc((size_t)count + 1);
-    if (!kinds)
-        return fail(GAIT_ERR_MEMORY, "no memory for %u names", count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct gait_site_info info;
-        kinds[i] = gait_trace_site(trace, i, &info) ? FEED_NO_KIND
-                                                    : kind_of(site_role(trace, i), info.name);
-    }
-    return GAIT_OK;
 }
 
 // --- one rank at a time -----------------------------------------------------------------------
@@ -220,20 +176,6 @@ static int take_steps(struct part *part)
 
 // --- devices ------------------------------------------------------------------------------------
 
-// Streams of a device have the process of its number around them.
-static int32_t number_of(const struct gait_trace *trace, uint32_t track)
-{
-    struct gait_track_info info;
-    char *end;
-    if (gait_trace_track(trace, track, &info))
-        return DEVICE_UNNUMBERED;
-    if (info.parent != GAIT_NO_TRACK && gait_trace_track(trace, info.parent, &info))
-        return DEVICE_UNNUMBERED;
-    const long number = strtol(info.key, &end, 10);
-    return end != info.key && !*end && number >= 0 && number < INT32_MAX ? (int32_t)number
-                                                                         : DEVICE_UNNUMBERED;
-}
-
 static int give_sweep(struct device *device, const struct device_sweep *from)
 {
     device->sweep = calloc(1, sizeof *device->sweep);
@@ -256,7 +198,7 @@ static int add_device(struct part *part, int32_t number, int64_t at_ns)
 
 static int find_device(struct part *part, uint32_t track, int64_t at_ns, uint32_t *ret_device)
 {
-    const int32_t number = number_of(part->trace, track);
+    const int32_t number = activity_device(part->trace, track);
     size_t at = 0;
     const size_t count = part->device_count < MOST_DEVICES ? part->device_count : MOST_DEVICES;
     while (at < count && part->devices[at].number != number)
@@ -404,7 +346,7 @@ static int add_work(struct part *part, const struct fact_slice *slice, const str
 
 static void add_wait(struct part *part, const struct feed_head *head)
 {
-    const enum device_wait wait = head->kind == KIND_INPUT ? WAIT_INPUT : WAIT_DEVICE;
+    const enum device_wait wait = head->kind == ACTIVITY_INPUT ? WAIT_INPUT : WAIT_DEVICE;
     device_sweep_wait(&part->all, wait, head->end_ns);
     device_sweep_until(&part->blank, head->start_ns);
     device_sweep_wait(&part->blank, wait, head->end_ns);
@@ -425,7 +367,7 @@ static int add_row(struct part *part, const struct fact_slice *slice, const stru
         return status;
     if (head->kind < LANE_NONE)
         return add_work(part, slice, head);
-    if (head->kind != KIND_STEP) {
+    if (head->kind != ACTIVITY_STEP) {
         add_wait(part, head);
         return GAIT_OK;
     }
@@ -453,10 +395,24 @@ static int add_slice(void *made, const struct fact_slice *slice)
 
 // --- ranks --------------------------------------------------------------------------------------
 
+// Of the host only what it waits in.
+static int find_kinds(const struct gait_trace *trace, uint8_t **ret_kinds)
+{
+    const int status = activities_find(trace, ret_kinds);
+    for (uint32_t i = 0; !status && i < gait_trace_site_count(trace); i++) {
+        uint8_t *kind = &(*ret_kinds)[i];
+        if (*kind >= LANE_NONE && *kind != ACTIVITY_INPUT && *kind != ACTIVITY_BLOCKING &&
+            *kind != ACTIVITY_STEP)
+            *kind = FEED_NO_KIND;
+    }
+    return status;
+}
+
 static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
     struct part *part = made;
     const struct device_run *run = answer;
+    size_t own_count;
     part->trace = trace;
     part->shard = shard;
     part->is_imported = gait_trace_metadata(trace, shard, meta.source) != NULL;
@@ -464,11 +420,10 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     device_sweep_init(&part->all);
     device_sweep_init(&part->blank);
     int status = find_kinds(trace, &part->kinds);
-    for (size_t i = 0; i < run->recorded.count && !status; i++)
-        if (run->recorded.rows[i].shard == shard) {
-            part->has_own_steps = true;
-            status = add_step(part, &run->recorded.rows[i].step, false);
-        }
+    const struct recorded_step *own = recorded_steps_of(&run->recorded, shard, &own_count);
+    part->has_own_steps = own_count > 0;
+    for (size_t i = 0; i < own_count && !status; i++)
+        status = add_step(part, &own[i].step, false);
     return status;
 }
 

@@ -7,7 +7,7 @@ int device_run_make(struct device_run *run, struct gait_trace *trace)
 {
     const struct fact_ask ask = {&breakdown_consumer, run};
     *run = (struct device_run){.count = 0};
-    int status = recorded_steps_find(&run->recorded, trace);
+    int status = recorded_steps_find(&run->recorded, trace, true);
     if (!status)
         status = facts_run(trace, &ask, 1);
     if (status)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
@@ -18,6 +19,7 @@ enum { MOST_STEPS = 1 << 26, EDGE_NS = 100000 };
 struct finding {
     struct recorded_steps *steps;
     const struct gait_trace *trace;
+    bool only_devices;
     int status;
 };
 
@@ -44,16 +46,44 @@ static bool has_devices(const struct gait_trace *trace, uint32_t shard,
     return false;
 }
 
+static void take_phase(struct finding *finding, const struct gait_event *phase, uint32_t shard)
+{
+    const struct array_shape shape = {sizeof(struct recorded_phase), MOST_STEPS};
+    struct recorded_steps *steps = finding->steps;
+    size_t at = 0;
+    while (at < steps->phase_count &&
+           (steps->phases[at].shard != shard || strcmp(steps->phases[at].name, phase->name) != 0))
+        at++;
+    if (at == steps->phase_count) {
+        const struct recorded_phase row = {
+            shard, arena_text(&steps->names, phase->name, strlen(phase->name)), 0};
+        finding->status =
+            row.name ? array_reserve((void **)&steps->phases, &steps->phase_capacity, at + 1, shape)
+                     : fail(GAIT_ERR_MEMORY, "no memory for the names of phases");
+        if (finding->status)
+            return;
+        steps->phases[steps->phase_count++] = row;
+    }
+    steps->phases[at].ns += phase->duration_ns > 0 ? (uint64_t)phase->duration_ns : 0;
+}
+
 static void take_step(const struct gait_event *step, uint32_t shard, void *context)
 {
     const struct array_shape shape = {sizeof(struct recorded_step), MOST_STEPS};
     struct finding *finding = context;
     struct recorded_steps *steps = finding->steps;
-    struct recorded_step row = {.shard = shard, .step = {.start_ns = step->start_ns}};
+    struct recorded_step row = {.shard = shard,
+                                .track = step->track,
+                                .number = step->id,
+                                .step = {.start_ns = step->start_ns}};
     char name[32];
-    if (finding->status || step->duration_ns < 0 ||
-        __builtin_add_overflow(step->start_ns, step->duration_ns, &row.step.end_ns) ||
-        !has_devices(finding->trace, shard, &row.step))
+    if (!finding->status && step->kind == GAIT_KIND_SPAN)
+        take_phase(finding, step, shard);
+    if (finding->status || step->kind != GAIT_KIND_STEP || step->duration_ns < 0 ||
+        __builtin_add_overflow(step->start_ns, step->duration_ns, &row.step.end_ns))
+        return;
+    row.has_devices = has_devices(finding->trace, shard, &row.step);
+    if (finding->only_devices && !row.has_devices)
         return;
     const int bytes = snprintf(name, sizeof name, "step %" PRIu64, step->id);
     row.step.name = arena_text(&steps->names, name, (size_t)bytes);
@@ -64,21 +94,53 @@ static void take_step(const struct gait_event *step, uint32_t shard, void *conte
         steps->rows[steps->count++] = row;
 }
 
-int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace)
+static int by_shard(const void *left, const void *right)
 {
-    struct finding finding = {steps, trace, GAIT_OK};
-    bool is_any = false;
+    const struct recorded_step *a = left, *b = right;
+    if (a->shard != b->shard)
+        return a->shard < b->shard ? -1 : 1;
+    if (a->step.start_ns != b->step.start_ns)
+        return a->step.start_ns < b->step.start_ns ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace, bool only_devices)
+{
+    struct finding finding = {steps, trace, only_devices, GAIT_OK};
+    bool is_any = !only_devices;
     *steps = (struct recorded_steps){.count = 0};
     arena_init(&steps->names, MOST_NAMES);
     for (uint32_t i = 0; i < trace->run.shard_count; i++)
         is_any = is_any || shard_owner(trace, i) != i;
-    const int status = is_any ? each_step(trace, take_step, &finding) : GAIT_OK;
-    return status ? status : finding.status;
+    int status = is_any ? each_recorded_step(trace, !only_devices, take_step, &finding) : GAIT_OK;
+    if (!status)
+        status = finding.status;
+    if (!status && steps->count)
+        qsort(steps->rows, steps->count, sizeof *steps->rows, by_shard);
+    return status;
+}
+
+const struct recorded_step *recorded_steps_of(const struct recorded_steps *steps, uint32_t shard,
+                                              size_t *ret_count)
+{
+    size_t low = 0, high = steps->count, end;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (steps->rows[middle].shard < shard)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; end < steps->count && steps->rows[end].shard == shard;)
+        end++;
+    *ret_count = end - low;
+    return end > low ? &steps->rows[low] : NULL;
 }
 
 void recorded_steps_finish(struct recorded_steps *steps)
 {
     free(steps->rows);
+    free(steps->phases);
     arena_finish(&steps->names);
     *steps = (struct recorded_steps){.count = 0};
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of gait's own recordings that have work of devices on record: those that the
-// report counts, and that lie in a window with devices.
+// The steps of gait's own recordings: those that the report counts.
 #ifndef GAIT_ANALYSE_RECORDED_STEPS_H
 #define GAIT_ANALYSE_RECORDED_STEPS_H
+
+#include <stdbool.h>
 
 #include <gait/trace.h>
 
@@ -14,18 +15,33 @@ struct device_step {
 };
 
 struct recorded_step {
-    uint32_t shard;
+    uint32_t shard, track; // of the process and of the thread that made it
+    bool has_devices;      // they were on record for all of it
+    uint64_t number;
     struct device_step step; // its name is "step 5"
+};
+
+struct recorded_phase { // of all steps of a process
+    uint32_t shard;
+    const char *name;
+    uint64_t ns;
 };
 
 struct recorded_steps {
     struct recorded_step *rows;
     size_t count, capacity;
+    struct recorded_phase *phases; // in the order in which they were met
+    size_t phase_count, phase_capacity;
     struct arena names;
 };
 
-// None of a run without devices, which is not read for them.
-GAIT_CHECK int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace);
+// Of each process in order of start, with its phases. `only_devices`: those steps that have
+// devices on record, without phases; a run without devices is not read for them.
+GAIT_CHECK int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
+                                   bool only_devices);
+// The first of that process, and how many there are.
+const struct recorded_step *recorded_steps_of(const struct recorded_steps *steps, uint32_t shard,
+                                              size_t *ret_count);
 void recorded_steps_finish(struct recorded_steps *steps); // takes a zeroed struct
 
 #endif

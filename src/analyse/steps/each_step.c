@@ -37,8 +37,12 @@ static int show_numbered(struct gait_trace *trace, each_step_visit *visit, void 
     return status;
 }
 
-int each_step(struct gait_trace *trace, each_step_visit *visit, void *context)
+int each_recorded_step(struct gait_trace *trace, bool with_phases, each_step_visit *visit,
+                       void *context)
 {
+    const struct gait_query wanted = {.size = sizeof wanted,
+                                      .kinds = 1u << GAIT_KIND_STEP |
+                                               (with_phases ? 1u << GAIT_KIND_SPAN : 0)};
     const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_STEP};
     struct gait_cursor *marked;
     struct gait_derived *derived;
@@ -50,12 +54,18 @@ int each_step(struct gait_trace *trace, each_step_visit *visit, void *context)
         show(trace, &step, visit, context);
     gait_cursor_close(marked);
     if (!status)
-        status = gait_derived_open(trace, &query, &derived);
+        status = gait_derived_open(trace, &wanted, &derived);
     if (status)
         return status;
     while ((status = gait_derived_next(derived, &step)) == 1)
         show(trace, &step, visit, context);
     gait_derived_close(derived);
+    return status;
+}
+
+int each_step(struct gait_trace *trace, each_step_visit *visit, void *context)
+{
+    const int status = each_recorded_step(trace, false, visit, context);
     return status || !site_role_any(trace, ROLE_BIT(ROLE_STEP))
                ? status
                : show_numbered(trace, visit, context);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of times and the sweep over them, beside a map of 64 moments with a bit for each.
+// Sets of times, beside a map of 64 moments with a bit for each.
 // GAIT_TEST_FULL=1 tries a million of random cases.
 #include "analyse/time/intervals.h"
-#include "analyse/time/sweep_states.h"
 #include "support/random_values.h"
 #include "support/tap.h"
 
@@ -109,8 +108,6 @@ TEST("intervals: many in any order are joined as few are")
 TEST("intervals: the ends of all time")
 {
     struct intervals set = {.count = 0};
-    struct sweep_lanes lanes = {{&set}, 1};
-    uint64_t out[2] = {0};
     ok(!intervals_add(&set, INT64_MIN, -5));
     ok(!intervals_add(&set, 5, INT64_MAX));
     ok(!intervals_add(&set, 3, 3));
@@ -119,60 +116,6 @@ TEST("intervals: the ends of all time")
     is_u64(set.count, 2);
     ok(intervals_cover(&set, INT64_MIN) && intervals_cover(&set, INT64_MAX - 1));
     ok(!intervals_cover(&set, INT64_MAX) && !intervals_cover(&set, -5));
-    sweep_states(&lanes, (struct interval){INT64_MIN, INT64_MAX}, out);
-    is_u64(out[0], 10);
-    is_u64(out[0] + out[1], UINT64_MAX);
+    is_u64(intervals_total(&set), UINT64_MAX - 10);
     intervals_finish(&set);
-}
-
-TEST("sweep: a lane without any rows has nowhere to point")
-{
-    struct intervals set = {.count = 0}, none = {.count = 0};
-    struct sweep_lanes lanes = {{&set, &none}, 2};
-    uint64_t out[4] = {0};
-    ok(!intervals_add(&set, 2, 5));
-    intervals_join(&set);
-    sweep_states(&lanes, (struct interval){0, 10}, out); // clang's sanitizer sees NULL + 0
-    is_u64(out[0], 7);
-    is_u64(out[1], 3);
-    is_u64(out[2] + out[3], 0);
-    intervals_finish(&set);
-}
-
-// How many of the window's moments have just the lanes of `mask`.
-static uint64_t moments_of(const uint64_t *maps, unsigned count, unsigned mask, uint64_t window)
-{
-    for (unsigned i = 0; i < count; i++)
-        window &= mask >> i & 1 ? maps[i] : ~maps[i];
-    return (uint64_t)__builtin_popcountll(window);
-}
-
-static unsigned sweep_wrong(struct intervals *sets, unsigned count)
-{
-    struct sweep_lanes lanes = {.count = count};
-    uint64_t maps[SWEEP_LANES], out[1 << SWEEP_LANES] = {0}, sum = 0;
-    const struct interval window = random_interval();
-    const uint64_t within = bits(window.start_ns, window.end_ns);
-    unsigned wrong = 0;
-    for (unsigned i = 0; i < count; i++) {
-        maps[i] = random_set(&sets[i]);
-        lanes.lanes[i] = &sets[i];
-    }
-    sweep_states(&lanes, window, out);
-    for (unsigned mask = 0; mask < 1u << count; mask++) {
-        wrong += out[mask] != moments_of(maps, count, mask, within);
-        sum += out[mask];
-    }
-    return wrong + (sum != (uint64_t)(window.end_ns - window.start_ns));
-}
-
-TEST("sweep: each moment is in one state, and all of them are the window")
-{
-    struct intervals sets[SWEEP_LANES] = {{.count = 0}};
-    unsigned wrong = 0;
-    for (unsigned i = case_count(); i; i--) // eight lanes are rare: they have 256 states
-        wrong += sweep_wrong(sets, i % 64 ? i % 5 : SWEEP_LANES);
-    is_u64(wrong, 0);
-    for (unsigned i = 0; i < SWEEP_LANES; i++)
-        intervals_finish(&sets[i]);
 }

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// One sweep over all of a rank's time; what a turn holds is the difference of the sums at its
+// begin and at the begin of the next one. Where the last one ends is known only at the end:
+// the sums are kept each time that time passes what is the end so far.
+#include "analyse/device/turns.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/steps/trace_facts.h"
+#include "base/array.h"
+#include "base/fail.h"
+#include "facts/facts.h"
+#include "facts/launches.h"
+#include "facts/sweep.h"
+#include "load/site_role.h"
+#include "vocabulary/metadata.h"
+
+enum { MOST_ROWS = 1 << 28, MOST_DEVICES = 64 };
+
+struct part {
+    struct turn_rank rank;
+    const struct gait_trace *trace;
+    uint8_t *kinds;
+    struct feed feed;
+    struct sweep sweep;
+    struct turn_sums sums;           // until now
+    const struct recorded_step *own; // that did not begin yet
+    size_t own_count;
+    bool has_own;
+    size_t capacity;
+    int64_t tail_ns;       // the end of the last turn, so far
+    struct turn_sums tail; // the sums then, once that time has passed
+    bool is_tail_kept;
+    struct fill_sums *fill_tails;
+    int64_t later_end_ns; // of work that was given behind the last step's end
+    struct device_fill fills[MOST_DEVICES];
+    size_t fill_count;
+    uint32_t track; // of the last kernel, and its device
+    int32_t device;
+};
+
+// --- time passes ---------------------------------------------------------------------------
+
+static void visit(void *context, unsigned state, int64_t from_ns, int64_t until_ns)
+{
+    struct turn_sums *sums = context;
+    const unsigned lane = state ? (unsigned)__builtin_ctz(state) : TURN_NOTHING;
+    sums->ns[lane] += (uint64_t)until_ns - (uint64_t)from_ns;
+}
+
+static void sweep_to(struct part *part, int64_t at_ns)
+{
+    sweep_until(&part->sweep, at_ns, visit, &part->sums);
+}
+
+static void keep_tail(struct part *part)
+{
+    sweep_to(part, part->tail_ns);
+    part->tail = part->sums;
+    part->is_tail_kept = true;
+    for (size_t i = 0; i < part->fill_count; i++) {
+        device_fill_until(&part->fills[i], part->tail_ns);
+        part->fill_tails[i] = part->fills[i].sums;
+    }
+}
+
+static void reach(struct part *part, int64_t end_ns)
+{
+    if (end_ns <= part->tail_ns)
+        return;
+    part->tail_ns = end_ns;
+    part->is_tail_kept = false;
+}
+
+static void forget_fills(struct part *part, int64_t at_ns)
+{
+    for (size_t i = 0; i < part->fill_count; i++) {
+        device_fill_until(&part->fills[i], at_ns);
+        part->fills[i].sums = (struct fill_sums){0};
+    }
+}
+
+// Time stands at its begin.
+static int begin_turn(struct part *part, const struct turn *turn)
+{
+    const struct array_shape shape = {sizeof *part->rank.turns, MOST_ROWS};
+    struct turn_rank *rank = &part->rank;
+    const struct turn *last = rank->count ? &rank->turns[rank->count - 1] : NULL;
+    if (last && last->start_ns == turn->start_ns && !strcmp(last->name, turn->name))
+        return GAIT_OK; // there as an op and as an annotation
+    int status = array_reserve((void **)&rank->turns, &part->capacity, rank->count + 1, shape);
+    if (status)
+        return status;
+    if (!last)
+        forget_fills(part, turn->start_ns);
+    struct turn *made = &rank->turns[rank->count++];
+    *made = *turn;
+    made->sums = part->sums;
+    made->device_end_ns = part->later_end_ns;
+    part->later_end_ns = INT64_MIN;
+    part->tail_ns = turn->host_end_ns;
+    part->is_tail_kept = false;
+    return GAIT_OK;
+}
+
+static int begin_own(struct part *part)
+{
+    const struct recorded_step *own = part->own++;
+    part->own_count--;
+    return begin_turn(part, &(struct turn){.name = own->step.name,
+                                           .number = own->number,
+                                           .start_ns = own->step.start_ns,
+                                           .host_end_ns = own->step.end_ns,
+                                           .has_devices = own->has_devices});
+}
+
+static int pass_time(struct part *part, int64_t until_ns)
+{
+    int status = GAIT_OK;
+    while (!status) {
+        const int64_t own_ns = part->own_count ? part->own->step.start_ns : INT64_MAX;
+        if (part->rank.count && !part->is_tail_kept && part->tail_ns <= until_ns &&
+            part->tail_ns < own_ns) {
+            keep_tail(part);
+            continue;
+        }
+        if (!part->own_count || own_ns > until_ns)
+            break;
+        sweep_to(part, own_ns);
+        status = begin_own(part);
+    }
+    if (until_ns != INT64_MAX)
+        sweep_to(part, until_ns);
+    return status;
+}
+
+// --- devices -------------------------------------------------------------------------------
+
+static struct device_fill *fill_of(struct part *part, int32_t device, int64_t at_ns)
+{
+    size_t at = 0;
+    while (at < part->fill_count && part->fills[at].device != device)
+        at++;
+    if (at == MOST_DEVICES)
+        return NULL;
+    if (at == part->fill_count)
+        part->fills[part->fill_count++] =
+            (struct device_fill){.device = device, .now_ns = at_ns, .busy_until_ns = at_ns};
+    return &part->fills[at];
+}
+
+static double number_of(const struct gait_arg *arg)
+{
+    return arg->kind == GAIT_ARG_INT    ? (double)arg->integer
+           : arg->kind == GAIT_ARG_REAL ? arg->real
+                                        : NAN;
+}
+
+static int fill(struct part *part, const struct fact_slice *slice, const struct feed_head *head)
+{
+    struct fill_kernel kernel = {head->start_ns, head->end_ns, NAN, NAN};
+    const struct gait_arg *args;
+    size_t count;
+    int status = fact_args(slice, head->row, &args, &count);
+    for (size_t i = 0; i < count && !status; i++) {
+        if (strcmp(args[i].key, "blocks per SM") == 0)
+            kernel.blocks = number_of(&args[i]);
+        else if (strcmp(args[i].key, "est. achieved occupancy %") == 0)
+            kernel.occupancy = number_of(&args[i]);
+    }
+    if (part->track != head->track->track) {
+        part->track = head->track->track;
+        part->device = activity_device(part->trace, part->track);
+    }
+    struct device_fill *of = status ? NULL : fill_of(part, part->device, head->start_ns);
+    return of ? device_fill_add(of, &kernel) : status;
+}
+
+// The first step that had not ended when the work was given.
+static struct turn *turn_of(const struct part *part, int64_t launched_ns)
+{
+    size_t low = 0, high = part->rank.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (part->rank.turns[middle].host_end_ns < launched_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < part->rank.count ? &part->rank.turns[low] : NULL;
+}
+
+static void note_launch(struct part *part, const struct launch *launch, int64_t end_ns)
+{
+    struct turn *turn = turn_of(part, launch->start_ns);
+    int64_t *device_end_ns = turn ? &turn->device_end_ns : &part->later_end_ns;
+    *device_end_ns = end_ns > *device_end_ns ? end_ns : *device_end_ns;
+    if (part->rank.count && launch->start_ns >= part->rank.turns[part->rank.count - 1].start_ns)
+        reach(part, end_ns);
+}
+
+static int add_work(struct part *part, const struct fact_slice *slice, const struct feed_head *head)
+{
+    const struct launch *launch =
+        launches_find(slice->launches, head->track->shard, head->row->link);
+    part->rank.has_device = true;
+    sweep_add(&part->sweep, head->kind, head->end_ns);
+    if (launch)
+        note_launch(part, launch, head->end_ns);
+    return head->kind == LANE_COPY ? GAIT_OK : fill(part, slice, head);
+}
+
+// --- rows ----------------------------------------------------------------------------------
+
+static int add_step(struct part *part, const struct feed_head *head)
+{
+    struct gait_site_info site;
+    if (part->has_own)
+        return GAIT_OK;
+    const int status = gait_trace_site(part->trace, head->row->site, &site);
+    if (status)
+        return status;
+    return begin_turn(part, &(struct turn){.name = site.name,
+                                           .number = trace_hint_step(site.name),
+                                           .start_ns = head->start_ns,
+                                           .host_end_ns = head->end_ns,
+                                           .has_devices = true});
+}
+
+// Of ops and functions those count that launch: what another thread does keeps no device idle.
+static void add_activity(struct part *part, const struct fact_slice *slice,
+                         const struct feed_head *head)
+{
+    unsigned lane = head->kind;
+    if ((lane == ACTIVITY_OP || lane == ACTIVITY_PYTHON) &&
+        !launches_is_launching(slice->launches, (size_t)(head->track - slice->tracks)))
+        return;
+    if (lane == ACTIVITY_COPY_CALL)
+        lane =
+            head->end_ns - head->start_ns >= COPY_BLOCKS_NS ? ACTIVITY_BLOCKING : ACTIVITY_LAUNCH;
+    sweep_add(&part->sweep, lane, head->end_ns);
+}
+
+static int add_slice(void *made, const struct fact_slice *slice)
+{
+    struct part *part = made;
+    const struct feed_head *head;
+    int status = feed_begin(&part->feed, slice, part->kinds);
+    while (!status && (head = feed_next(&part->feed))) {
+        if (head->end_ns == FACT_OPEN)
+            continue; // there is no saying how long it took
+        status = pass_time(part, head->start_ns);
+        if (status)
+            break;
+        if (head->kind < LANE_NONE)
+            status = add_work(part, slice, head);
+        else if (head->kind == ACTIVITY_STEP)
+            status = add_step(part, head);
+        else
+            add_activity(part, slice, head);
+    }
+    return status;
+}
+
+// --- ranks ---------------------------------------------------------------------------------
+
+static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
+{
+    struct part *part = made;
+    const struct turns *turns = answer;
+    part->trace = trace;
+    part->rank.shard = shard;
+    part->rank.is_imported = gait_trace_metadata(trace, shard, meta.source) != NULL;
+    part->own = recorded_steps_of(&turns->recorded, shard, &part->own_count);
+    part->has_own = part->own_count > 0;
+    part->sweep.lanes = ACTIVITY_COUNT;
+    part->tail_ns = part->later_end_ns = INT64_MIN;
+    part->track = GAIT_NO_TRACK;
+    part->feed.outermost = (1u << ACTIVITY_COUNT) - (1u << LANE_COUNT) + (1u << ACTIVITY_COPY_CALL);
+    part->fill_tails = calloc(MOST_DEVICES, sizeof *part->fill_tails);
+    if (!part->fill_tails)
+        return fail(GAIT_ERR_MEMORY, "no memory for devices");
+    int status = activities_find(trace, &part->kinds);
+    for (uint32_t i = 0; !status && i < gait_trace_site_count(trace); i++)
+        if (part->kinds[i] == ACTIVITY_PHASE) // phases are told with the steps
+            part->kinds[i] = FEED_NO_KIND;
+    return status;
+}
+
+static void subtract(struct turn_sums *to, const struct turn_sums *sums)
+{
+    for (unsigned i = 0; i < TURN_PARTS; i++)
+        to->ns[i] = sums->ns[i] - to->ns[i];
+}
+
+static void settle_turns(struct part *part)
+{
+    struct turn_rank *rank = &part->rank;
+    int64_t before_ns = INT64_MIN, reached_ns = INT64_MIN;
+    rank->sums = rank->turns[0].sums;
+    subtract(&rank->sums, &part->tail);
+    for (size_t i = 0; i < rank->count; i++) {
+        struct turn *turn = &rank->turns[i];
+        const bool is_last = i + 1 == rank->count;
+        subtract(&turn->sums, is_last ? &part->tail : &turn[1].sums);
+        turn->end_ns = is_last ? part->tail_ns : turn[1].start_ns;
+        reached_ns = turn->host_end_ns > reached_ns ? turn->host_end_ns : reached_ns;
+        reached_ns = turn->device_end_ns > reached_ns ? turn->device_end_ns : reached_ns;
+        turn->period_ns = i ? reached_ns - before_ns : -1;
+        before_ns = reached_ns;
+    }
+}
+
+static int by_device(const void *left, const void *right)
+{
+    const struct device_fill *a = left, *b = right;
+    return a->device < b->device ? -1 : a->device > b->device;
+}
+
+static int take_devices(struct part *part)
+{
+    struct turn_rank *rank = &part->rank;
+    rank->devices = calloc(part->fill_count + 1, sizeof *rank->devices);
+    if (!rank->devices)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu devices", part->fill_count);
+    for (size_t i = 0; i < part->fill_count; i++)
+        rank->devices[rank->device_count++] =
+            (struct device_fill){.device = part->fills[i].device, .sums = part->fill_tails[i]};
+    qsort(rank->devices, rank->device_count, sizeof *rank->devices, by_device);
+    return GAIT_OK;
+}
+
+static int end(void *made)
+{
+    struct part *part = made;
+    int status = pass_time(part, INT64_MAX);
+    if (status || !part->rank.count)
+        return status;
+    settle_turns(part);
+    return take_devices(part);
+}
+
+static int merge(void *answer, void *made)
+{
+    enum { MOST_RANKS = 1 << 20 };
+    struct turns *turns = answer;
+    struct part *part = made;
+    const struct array_shape shape = {sizeof *turns->ranks, MOST_RANKS};
+    if (!part->rank.count)
+        return GAIT_OK;
+    const int status =
+        array_reserve((void **)&turns->ranks, &turns->capacity, turns->count + 1, shape);
+    if (!status) {
+        turns->ranks[turns->count++] = part->rank;
+        part->rank = (struct turn_rank){.turns = NULL};
+    }
+    return status;
+}
+
+static void rank_finish(struct turn_rank *rank)
+{
+    free(rank->turns);
+    free(rank->devices);
+}
+
+static void drop(void *made)
+{
+    struct part *part = made;
+    rank_finish(&part->rank);
+    feed_finish(&part->feed);
+    for (size_t i = 0; i < part->fill_count; i++)
+        device_fill_finish(&part->fills[i]);
+    free(part->fill_tails);
+    free(part->kinds);
+}
+
+static const struct fact_consumer consumer = {
+    .name = "turns",
+    .columns = FACT_LINKS | FACT_ARGS,
+    .part_bytes = sizeof(struct part),
+    .begin = begin,
+    .slice = add_slice,
+    .end = end,
+    .merge = merge,
+    .drop = drop,
+};
+
+int turns_make(struct turns *turns, struct gait_trace *trace)
+{
+    const struct fact_ask ask = {&consumer, turns};
+    *turns = (struct turns){.count = 0};
+    int status = recorded_steps_find(&turns->recorded, trace, false);
+    if (!status)
+        status = facts_run(trace, &ask, 1);
+    if (status)
+        turns_finish(turns);
+    return status;
+}
+
+void turns_finish(struct turns *turns)
+{
+    for (size_t i = 0; i < turns->count; i++)
+        rank_finish(&turns->ranks[i]);
+    free(turns->ranks);
+    recorded_steps_finish(&turns->recorded);
+    *turns = (struct turns){.ranks = NULL};
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The turns of a loop: from the begin of a step to the begin of the next, of the last one to
+// the end of the work that it gave to devices. They follow each other without a gap, so that
+// what their ledger says is all of the loop's time (docs/DEVICES.md).
+#ifndef GAIT_ANALYSE_TURNS_H
+#define GAIT_ANALYSE_TURNS_H
+
+#include <stdbool.h>
+
+#include "analyse/device/activity.h"
+#include "analyse/device/device_fill.h"
+#include "analyse/device/recorded_steps.h"
+
+// What each moment of a turn is: the lanes of devices, then what the host did while they were
+// idle, then nothing that is on record.
+enum { TURN_NOTHING = ACTIVITY_COUNT, TURN_PARTS };
+
+struct turn_sums {
+    uint64_t ns[TURN_PARTS];
+};
+
+struct turn {
+    const char *name;
+    uint64_t number;
+    int64_t start_ns, host_end_ns, end_ns;
+    int64_t period_ns; // from the end of the step before, as its devices saw it; -1: the first
+    bool has_devices;  // they were on record for all of it
+    struct turn_sums sums;
+    int64_t device_end_ns; // of the work that was given until the step's end; INT64_MIN: none
+};
+
+struct turn_rank {
+    uint32_t shard;
+    bool has_device, is_imported;
+    struct turn *turns; // in order of start
+    size_t count;
+    struct turn_sums sums; // of all turns
+    struct device_fill *devices;
+    size_t device_count;
+};
+
+struct turns {
+    struct turn_rank *ranks; // those with steps
+    size_t count, capacity;
+    struct recorded_steps recorded; // which names belong to
+};
+
+GAIT_CHECK int turns_make(struct turns *turns, struct gait_trace *trace);
+void turns_finish(struct turns *turns); // takes a zeroed struct
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns, periods and what they hold: a loop drawn by hand.
+#include "analyse/device/turns.h"
+
+#include <math.h>
+
+#include "support/fact_literals.h"
+#include "support/tap.h"
+
+enum { KERNEL = 1, COMM, COPY, LAUNCH, SYNC, MALLOC, OP, PYTHON, LOADER, STEP, NEXT_STEP };
+
+static const struct literal_site sites[] = {
+    {"kernel", "k"},
+    {"kernel", "ncclKernel"},
+    {"gpu_memcpy", "copy"},
+    {"cuda_runtime", "cudaLaunchKernel"},
+    {"cuda_runtime", "cudaStreamSynchronize"},
+    {"cuda_runtime", "cudaMalloc"},
+    {"cpu_op", "aten::mm"},
+    {"python_function", "f"},
+    {"user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"},
+    {"user_annotation", "ProfilerStep#3"},
+    {"user_annotation", "ProfilerStep#4"},
+    {0}};
+
+// step   |3-----------------|    |4-----------------|
+// host   |loader|op------|  sync |py---|op----|malloc|
+//                 |call 1|             |call 2|
+// device                 |k 1| |nccl|copy|       |k 2----|
+// thread 2 |op------------------------------------|         it launches nothing
+static const struct literal_row rows[] = {{1, STEP, 1000, 2000, 0, 0, 0},
+                                          {1, LOADER, 1000, 1300, 0, 1, 0},
+                                          {1, OP, 1300, 1700, 0, 1, 0},
+                                          {1, LAUNCH, 1600, 1650, 1, 2, 0},
+                                          {1, SYNC, 1900, 2100, 0, 1, 0},
+                                          {1, NEXT_STEP, 2200, 3000, 0, 0, 0},
+                                          {1, PYTHON, 2200, 2400, 0, 1, 0},
+                                          {1, OP, 2500, 2700, 0, 1, 0},
+                                          {1, LAUNCH, 2600, 2650, 2, 2, 0},
+                                          {1, MALLOC, 2800, 2950, 0, 1, 0},
+                                          {2, OP, 900, 2900, 0, 0, 0},
+                                          {101, KERNEL, 1700, 1850, 1, 0, 0},
+                                          {101, COMM, 1950, 2050, 0, 0, 0},
+                                          {101, COPY, 2050, 2150, 0, 0, 0},
+                                          {101, KERNEL, 2900, 3400, 2, 0, 0},
+                                          {101, KERNEL, 3600, 3700, 9, 0, 0}, // of no step
+                                          {0}};
+
+static void sums_are(const struct turn_sums *sums, const uint64_t *wanted)
+{
+    for (unsigned i = 0; i < TURN_PARTS; i++)
+        is_u64(sums->ns[i], wanted[i]);
+}
+
+TEST("turns: what each moment of a loop is, and when its steps end")
+{
+    struct literal_rank rank;
+    struct turns turns;
+    literal_open(&rank, sites, rows);
+    if (!ok(!turns_make(&turns, &rank.trace)) || !is_u64(turns.count, 1) ||
+        !is_u64(turns.ranks[0].count, 2))
+        return;
+    const struct turn *first = &turns.ranks[0].turns[0], *second = &turns.ranks[0].turns[1];
+    is_str(first->name, "ProfilerStep#3");
+    is_u64(first->number, 3);
+    is_int(first->host_end_ns, 2000);
+    is_int(first->end_ns, 2200);
+    is_int(first->period_ns, -1);
+    // computing, comm, copies; input, blocking, alloc, launch, op, python; nothing
+    sums_are(&first->sums, (const uint64_t[]){150, 100, 100, 300, 50, 0, 50, 350, 0, 100});
+    is_int(second->end_ns, 3400);
+    is_int(second->period_ns, 3400 - 2000);
+    sums_are(&second->sums, (const uint64_t[]){500, 0, 0, 0, 0, 100, 50, 150, 200, 200});
+    sums_are(&turns.ranks[0].sums,
+             (const uint64_t[]){650, 100, 100, 300, 50, 100, 100, 500, 200, 300});
+    if (is_u64(turns.ranks[0].device_count, 1))
+        is_int(turns.ranks[0].devices[0].sums.busy_ns, 150 + 100 + 500);
+    turns_finish(&turns);
+    literal_close(&rank);
+}
+
+TEST("turns: a trace without steps has none")
+{
+    const struct literal_row kernel[] = {{101, KERNEL, 1700, 1850, 1, 0, 0}, {0}};
+    struct literal_rank rank;
+    struct turns turns;
+    literal_open(&rank, sites, kernel);
+    ok(!turns_make(&turns, &rank.trace));
+    is_u64(turns.count, 0);
+    turns_finish(&turns);
+    literal_close(&rank);
+}
+
+TEST("device fill: blocks count once a multiprocessor, occupancy by the time that tells it")
+{
+    // 0.5 |-------|          of 100
+    // 0.8     |-------|      of 100, half under the first: 1 there
+    // 3                |--|  of 50, at most one; none tells its occupancy
+    struct device_fill fill = {.device = 0};
+    int status = device_fill_add(&fill, &(struct fill_kernel){0, 100, .5, 20});
+    status |= device_fill_add(&fill, &(struct fill_kernel){50, 150, .8, 60});
+    status |= device_fill_add(&fill, &(struct fill_kernel){200, 250, 3, NAN});
+    device_fill_until(&fill, 300);
+    is_int(status, 0);
+    is_int(fill.sums.busy_ns, 200);
+    ok(fabs(fill.sums.blocks_ns - (25 + 50 + 40 + 50)) < 1e-9);
+    ok(fabs(fill.sums.occupied / fill.sums.told_ns - 40) < 1e-9);
+    device_fill_finish(&fill);
+}
