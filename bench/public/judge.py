@@ -52,7 +52,7 @@ def absent(program, place):
         module = program.command[1].split(".")[0]
         done = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True)
         return None if done.returncode == 0 else f"no module {module}"
-    for part in program.command[:2]:
+    for part in (*program.command[:2], *(target for _, target in program.links)):
         path = filled(part, place)
         if path.startswith("/") and not os.path.exists(path):
             return f"no {path}"

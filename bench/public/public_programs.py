@@ -57,11 +57,15 @@ HF_NAMES = ("bert-base-cased", "nyu-mll", "glue", "sft", "tiny-llama")
 HF_FILES = tuple((name, f"DATA/hf/{name}") for name in HF_NAMES)
 NLP = "SOURCE/accelerate/examples/nlp_example.py"
 AUTOENCODER = (
-    "SOURCE/pytorch-lightning/examples/pytorch/basics/autoencoder.py",
+    "pytorch/basics/autoencoder.py",  # its data are beside that
     "--trainer.accelerator", "cpu", "--trainer.limit_train_batches", "100",
     "--trainer.limit_val_batches", "20", "--trainer.max_epochs", "3",
 )  # fmt: skip
-AUTOENCODER_FILES = (("data", "DATA/mnist60000"),)
+AUTOENCODER_FILES = (
+    (AUTOENCODER[0], f"SOURCE/pytorch-lightning/examples/{AUTOENCODER[0]}"),
+    ("Datasets", "DATA/mnist60000"),
+    ("data", "DATA/mnist60000"),  # Lightning tries torchvision's data there, and takes its own else
+)
 
 SFT = (
     "-m", "trl.scripts.sft", "--model_name_or_path", "./tiny-llama", "--dataset_name",

@@ -152,6 +152,7 @@ def hook_steps(optimizer):
 # loaders that wrap torch's
 OUTER = {
     "CLOCK_ACCELERATE": ("accelerate.data_loader", "DataLoaderShard", "DataLoaderDispatcher"),
+    "CLOCK_FASTAI": ("fastai.data.load", "DataLoader"),
     "CLOCK_TIMM": ("timm.data.loader", "PrefetchLoader"),
 }
 

@@ -4,12 +4,12 @@
 import json
 import os
 import sys
-import sysconfig
 
 from . import _native
 from ._vocabulary import META_FAILURE
 
 MOST = 500  # characters of what it says
+LEFT = "_gait_phase"  # where an exception keeps the innermost phase that it left
 
 # Whose functions are at work in a phase, where their names do not differ by version.
 PHASES = (
@@ -30,16 +30,35 @@ def tell() -> None:
     if error is None or isinstance(error, KeyboardInterrupt) or not _native.recording():
         return
     told = {"type": type(error).__name__, "text": str(error)[:MOST]}
-    told.update(place(getattr(sys, "last_traceback", None)))
+    traceback = getattr(sys, "last_traceback", None)
+    told.update(place(traceback))
+    phase = error.__dict__.get(LEFT) or phase_in(traceback)
+    if phase:
+        told["phase"] = phase
     _native._metadata(META_FAILURE, json.dumps(told))
+
+
+def leave(name, error, traceback) -> None:
+    """An exception leaves a phase that the program marked. Nothing else knows of it when the
+    program ends; the exception may be caught, and others may follow."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        error.__dict__.setdefault(LEFT, phase_in(traceback) or name)
+
+
+def phase_in(traceback):
+    """The innermost phase of torch's that it leads through, or None."""
+    phase = None
+    while traceback is not None:
+        phase = phase_of(traceback.tb_frame.f_code) or phase
+        traceback = traceback.tb_next
+    return phase
 
 
 def place(traceback) -> dict:
     """Of the innermost frame that is the user's own, else of the innermost."""
-    found = best = phase = None
+    found = best = None
     while traceback is not None:
         found = traceback
-        phase = phase_of(found.tb_frame.f_code) or phase
         if not is_library(found.tb_frame.f_code.co_filename):
             best = found
         traceback = traceback.tb_next
@@ -47,8 +66,7 @@ def place(traceback) -> dict:
     if frame is None:
         return {}
     code = frame.tb_frame.f_code
-    where = {"file": code.co_filename, "line": frame.tb_lineno, "function": code.co_name}
-    return {**where, "phase": phase} if phase else where
+    return {"file": code.co_filename, "line": frame.tb_lineno, "function": code.co_name}
 
 
 def phase_of(code):
@@ -61,6 +79,8 @@ def phase_of(code):
 
 
 def is_library(path) -> bool:
+    import sysconfig
+
     parts = os.path.normpath(path).split(os.sep)
     library = sysconfig.get_paths()["stdlib"]
     return (

@@ -148,7 +148,7 @@ static void put_words(FILE *out, const struct column *column, const char *words,
     else if (column->flags & COLUMN_WRAP)
         plain_wrap(out, words, at, at);
     else if (column->width)
-        plain_put(out, words, column->width, PLAIN_LEFT);
+        plain_put_middle(out, words, column->width, PLAIN_LEFT); // names often differ at the end
     else // a line may be longer than the screen for what is copied, such as a path
         plain_put_middle(out, words, PLAIN_MOST_OF_WORD, PLAIN_BARE);
 }

@@ -525,6 +525,23 @@ def test_a_failed_program_tells_its_exception_and_where_it_was_raised(gait, buil
     assert f"ValueError: no \\x1b[2J; at {script}:5 in f" in text.replace("- ", "-")
 
 
+@pytest.mark.parametrize(
+    "how, phase",
+    [
+        ("with gait.phase('load'): f()", "load"),
+        ("@gait.phase('load')\ndef g(): f()\ng()", "load"),
+        ("@gait.phase('load')\nasync def g(): f()\nimport asyncio\nasyncio.run(g())", "load"),
+        ("with gait.phase('load'), gait.phase('decode'), gait.span('x'): f()", "decode"),
+        ("try:\n with gait.phase('load'): f()\nexcept ValueError: f()", None),
+    ],
+)
+def test_the_phase_of_its_own_in_which_a_program_failed_is_told(gait, build, how, phase):
+    code = f"{STEPS}\ndef f(): raise ValueError('no')\n{how}"
+    done = gait("run", "-q", "-o", "x", "--", *python(code), env=with_gait(build))
+    failure, _ = failure_of(gait, "x")
+    assert (done.returncode, failure["type"], failure["phase"]) == (1, "ValueError", phase)
+
+
 RANKED = """
 for rank in 0 1 2; do RANK=$rank WORLD_SIZE=3 "$@" $rank & ranks="$ranks $!"; done
 for rank in $ranks; do wait $rank || code=$?; done

@@ -9,6 +9,7 @@ import pytest
 
 SCRIPT = """
 import sys
+import gait
 import torch
 where = sys.argv[1]
 
@@ -20,6 +21,9 @@ class Model(torch.nn.Module):
     def forward(self, rows):
         if where == "forward" and number == 3:
             raise RuntimeError("planted")
+        with gait.phase("augment"):
+            if where == "augment" and number == 3:
+                raise KeyError("planted")
         return Passes.apply(self.layer(rows))
 
 class Passes(torch.autograd.Function):
@@ -45,11 +49,12 @@ class Rows(torch.utils.data.Dataset):
 model = Model()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for number, rows in enumerate(torch.utils.data.DataLoader(Rows(), batch_size=10)):
-    model(rows).sum().backward()
-    if where == "optimizer" and number == 3:
-        optimizer.param_groups[0]["lr"] = "none"
-    optimizer.step()
-    optimizer.zero_grad()
+    with gait.phase("round"):
+        model(rows).sum().backward()
+        if where == "optimizer" and number == 3:
+            optimizer.param_groups[0]["lr"] = "none"
+        optimizer.step()
+        optimizer.zero_grad()
 """
 
 
@@ -58,6 +63,7 @@ for number, rows in enumerate(torch.utils.data.DataLoader(Rows(), batch_size=10)
     [
         ("input", "OSError", "__getitem__"),
         ("forward", "RuntimeError", "forward"),
+        ("augment", "KeyError", "forward"),
         ("backward", "ArithmeticError", "backward"),
         ("optimizer", "TypeError", "<module>"),
     ],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers that are none of torch.optim's: fastai's and Keras's, as installed or stood in for."""
+"""What is none of torch's: optimizers of fastai and Keras, fastai's loader; as installed or
+stood in for."""
 
 import importlib.util
 
@@ -73,18 +74,73 @@ for i in range(24):
 """
 
 
+def stand_in(folder, module, text):
+    place = folder.joinpath(*module.split(".")).with_suffix(".py")
+    place.parent.mkdir(parents=True)
+    for parent in (parent for parent in place.parents if folder in parent.parents):
+        parent.joinpath("__init__.py").touch()  # or the installed one would be found
+    place.write_text(text)
+
+
 @pytest.mark.parametrize("module", STAND_INS)
 def test_an_optimizer_of_another_library_ends_the_steps(run_text, tmp_path, module):
     cls, step = STAND_INS[module]
-    place = tmp_path.joinpath(*module.split(".")).with_suffix(".py")
-    place.parent.mkdir(parents=True)
-    for folder in (folder for folder in place.parents if tmp_path in folder.parents):
-        folder.joinpath("__init__.py").touch()  # or the installed one would be found
-    place.write_text(LIBRARY.format(cls=cls, step=step))
+    stand_in(tmp_path, module, LIBRARY.format(cls=cls, step=step))
     training = run_text(TRAINS.format(module=module, cls=cls, step=step), warm=True)
     assert training.code == 0, training.stderr
     assert training.report["steps"] == 12
     assert "no_optimizer" not in [one["id"] for one in training.report["findings"]]
+
+
+LOADER = """
+import time
+import torch
+
+class DataLoader:
+    is_closed = False
+
+    def __init__(self, rows):
+        self.inner = torch.utils.data.DataLoader(rows, batch_size=3, collate_fn=list)
+
+    def __iter__(self):
+        try:
+            for rows in self.inner:  # no tensors in it
+                time.sleep(0.02)
+                yield torch.ones(len(rows), 4), torch.zeros(len(rows))
+        finally:
+            self.is_closed = True
+"""
+LEAVES = """
+import os, sys
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import torch
+from fastai.data.load import DataLoader
+
+class Other(DataLoader):
+    pass
+
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+loader = Other([str(i) for i in range(30)])
+for epoch in range(2):
+    for i, (x, y) in enumerate(loader):
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if epoch and i == 5:
+            break
+    assert loader.is_closed
+"""
+
+
+def test_what_a_loader_does_behind_torchs_is_input(run_text, tmp_path):
+    stand_in(tmp_path, "fastai.data.load", LOADER)
+    training = run_text(LEAVES, warm=True)
+    assert training.code == 0, training.stderr
+    assert training.report["steps"] == 16
+    assert training.report["throughput"]["samples"] == 48
+    assert training.phases["input"] >= 16 * 20_000_000
+    assert [epoch["steps"] for epoch in training.report["epochs"]] == [10, 6]
 
 
 PART = """

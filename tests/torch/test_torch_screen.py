@@ -135,3 +135,19 @@ library.impl("wait", wait, "CPU")
     assert mine["op_share"] > 0.65  # on a crowded machine the other ops take their time, too
     assert mine["step_share"] == pytest.approx(0.5, abs=0.15)
     assert "of step" in done.screen
+
+
+def test_tokens_are_said_to_be_with_padding(run_text):
+    lines = """
+import torch
+model = torch.nn.Embedding(9, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+rows = [{"input_ids": torch.tensor([5] * (i % 8) + [0] * (8 - i % 8))} for i in range(16)]
+for batch in torch.utils.data.DataLoader(rows, batch_size=2):
+    model(batch["input_ids"]).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+    done = run_text(lines, warm=True)
+    assert done.report["throughput"]["tokens"] == 128
+    assert re.search(r"[\d,]+ samples/s, [\d,]+ tokens/s with padding, ", done.screen)

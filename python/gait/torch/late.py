@@ -6,7 +6,7 @@ import functools
 from .. import _native
 from .._vocabulary import EPOCH
 from . import training, watching
-from .wrap import Hook, beside, put, replace
+from .wrap import Hook, beside, hook, instead, put, replace
 
 # module, kind, attributes (dots lead into classes)
 LATE = (
@@ -61,6 +61,10 @@ OPTIMIZERS = (
     ("keras.src.backend.torch.optimizers.torch_optimizer", "TorchOptimizer.apply"),
 )
 
+# module, class: loaders that go on working on a batch behind torch's; their __iter__ makes
+# a generator, so what is asked for batches has no class that could be hooked
+LOADERS = (("fastai.data.load", "DataLoader"),)
+
 # module, attribute: called when an epoch begins
 EPOCHS = (
     ("lightning.pytorch.loops.fit_loop", "_FitLoop.on_advance_start"),
@@ -74,6 +78,8 @@ def install() -> None:
         watching.watch().add(name, functools.partial(hook_module, kind, attributes))
     for name, attributes in OPTIMIZERS:
         watching.watch().add(name, functools.partial(hook_optimizer, attributes))
+    for name, attribute in LOADERS:
+        watching.watch().add(name, functools.partial(hook_loader, attribute))
     for name, attribute in EPOCHS:
         watching.watch().add(name, functools.partial(hook_epoch, attribute))
 
@@ -99,6 +105,33 @@ def hook_optimizer(attributes, module) -> None:
     cls, _ = owner_of(module, step)
     if cls is not None:
         training.remember_made(cls)
+
+
+class Asked:
+    """A loader's generator, each batch of which is asked for in sight."""
+
+    def __init__(self, made) -> None:
+        self._made = made
+
+    def __iter__(self):
+        return self
+
+    __next__ = hook("ask", lambda self: next(self._made))
+
+    def __getattr__(self, name):  # close() and what else a generator has
+        return getattr(self._made, name)
+
+
+def hook_loader(name, module) -> None:
+    cls = getattr(module, name, None)
+    make = vars(cls).get("__iter__") if cls is not None else None
+    if make is None or isinstance(make, Hook):
+        return
+
+    def asked(*arguments):
+        return Asked(make(*arguments))
+
+    put(cls, "__iter__", hook("iterator", instead(make, asked)), "where a loop over it begins")
 
 
 def hook_epoch(path, module) -> None:

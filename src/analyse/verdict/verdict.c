@@ -184,6 +184,13 @@ static bool restarts_workers(const struct verdict_facts *facts)
            torch->fetch_ns / torch->workers < input->total_ns / 2;
 }
 
+// A loader around torch's may do most of the work in the training thread, as fastai's does.
+static bool works_after_fetching(const struct verdict_facts *facts)
+{
+    const struct judged_part *input = largest(&facts->judged, WORK_INPUT);
+    return input && !facts->torch->workers && facts->torch->fetch_ns < input->total_ns / 2;
+}
+
 static enum note advice_on(const struct verdict_facts *facts, enum work_kind work)
 {
     const struct torch_known *torch = facts->torch;
@@ -191,6 +198,8 @@ static enum note advice_on(const struct verdict_facts *facts, enum work_kind wor
         return work_rules[work].advice;
     if (restarts_workers(facts))
         return NOTE_TRY_PERSISTENT;
+    if (works_after_fetching(facts))
+        return NOTE_TRY_LATER_WORK;
     if (torch->fetch_ns / torch->fetches < SMALL_FETCH_NS)
         return NOTE_TRY_SLICES;
     return torch->workers ? NOTE_TRY_MORE_WORKERS : NOTE_TRY_WORKERS;

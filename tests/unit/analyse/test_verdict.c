@@ -172,6 +172,10 @@ TEST("verdict: where a loader makes batches is part of the advice")
     is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_PERSISTENT);
     known.fetch_ns = 2 * 350;
     is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_SLICES);
+    known = (struct torch_known){.fetches = 2, .fetch_ns = 349}; // the rest is done behind it
+    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_LATER_WORK);
+    known.fetch_ns = 350;
+    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_SLICES);
     known = (struct torch_known){.workers = 0};
     is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_INPUT);
 }

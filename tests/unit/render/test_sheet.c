@@ -113,6 +113,13 @@ TEST("sheet: people see the largest rows, the sum of the others, what is last, t
     sheet_drop(sheet);
 }
 
+TEST("sheet: names that differ at their ends are not two rows of one name")
+{
+    struct sheet *sheet = make(&falling, "aten::attention_backward");
+    ok(has(print(sheet, "text", NULL), "\n  ate...ckward "));
+    sheet_drop(sheet);
+}
+
 TEST("sheet: data has every row in the order in which it was put, and no total")
 {
     struct sheet *sheet = make(&falling, "large");

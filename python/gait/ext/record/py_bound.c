@@ -31,10 +31,14 @@ static PyObject *enter(struct span *span)
     return Py_NewRef(span);
 }
 
-static PyObject *leave(void)
+// given: what `with` tells of an exception, its type, itself and its traceback.
+static PyObject *leave(struct span *span, PyObject *const *given, Py_ssize_t count)
 {
-    if (GAIT_ON)
-        py_span_end();
+    if (!GAIT_ON)
+        Py_RETURN_NONE;
+    py_span_end();
+    if (count == 3 && __builtin_expect(given[1] != Py_None, 0))
+        py_span_failed(span, given[1], given[2]);
     Py_RETURN_NONE;
 }
 
@@ -46,8 +50,8 @@ static PyObject *call_enter(PyObject *self, PyObject *const *args, size_t nargsf
 
 static PyObject *call_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    (void)self, (void)args, (void)nargsf, (void)kwnames;
-    return leave();
+    (void)kwnames;
+    return leave(((struct bound *)self)->span, args, PyVectorcall_NARGS(nargsf));
 }
 
 static int bound_traverse(PyObject *self, visitproc visit, void *arg)
@@ -103,7 +107,9 @@ static PyObject *binder_call(PyObject *self, PyObject *const *args, size_t nargs
         PyErr_SetString(PyExc_TypeError, "__enter__ and __exit__ of a gait span take that span");
         return NULL;
     }
-    return binder->side == PY_ENTER ? enter((struct span *)args[0]) : leave();
+    struct span *span = (struct span *)args[0];
+    return binder->side == PY_ENTER ? enter(span)
+                                    : leave(span, args + 1, PyVectorcall_NARGS(nargsf) - 1);
 }
 
 static PyObject *binder_get(PyObject *self, PyObject *object, PyObject *type)

@@ -24,7 +24,7 @@ static PyObject *decorated_call(PyObject *self, PyObject *const *args, size_t na
         return PyObject_Vectorcall(decorated->function, args, nargsf, kwnames);
     py_span_begin(decorated->span);
     PyObject *result = PyObject_Vectorcall(decorated->function, args, nargsf, kwnames);
-    py_span_end();
+    py_span_end_call(decorated->span, !result);
     return result;
 }
 

@@ -23,10 +23,10 @@ static int run_begin(const struct segments *segments)
     return 1;
 }
 
-static void run_end(int is_open)
+static void run_end(const struct segments *segments, int is_open, bool failed)
 {
     if (is_open)
-        py_span_end();
+        py_span_end_call(segments->span, failed);
 }
 
 static PyObject *segments_next(PyObject *self)
@@ -35,7 +35,7 @@ static PyObject *segments_next(PyObject *self)
     PyObject *inner = segments->inner;
     int is_open = run_begin(segments);
     PyObject *result = Py_TYPE(inner)->tp_iternext(inner);
-    run_end(is_open);
+    run_end(segments, is_open, !result);
     return result;
 }
 
@@ -55,7 +55,7 @@ static PyObject *segments_send(PyObject *self, PyObject *value)
     struct segments *segments = (struct segments *)self;
     int is_open = run_begin(segments);
     PyObject *result = send_value(segments->inner, value);
-    run_end(is_open);
+    run_end(segments, is_open, !result);
     if (!result && !PyErr_Occurred()) // an iterator's end may come without a word
         PyErr_SetNone(PyExc_StopIteration);
     return result;
@@ -67,7 +67,7 @@ static PySendResult segments_am_send(PyObject *self, PyObject *value, PyObject *
     struct segments *segments = (struct segments *)self;
     int is_open = run_begin(segments);
     PySendResult outcome = PyIter_Send(segments->inner, value, ret_result);
-    run_end(is_open);
+    run_end(segments, is_open, outcome == PYGEN_ERROR);
     return outcome;
 }
 #endif
@@ -104,7 +104,7 @@ static PyObject *segments_throw(PyObject *self, PyObject *args)
         return PyErr_Occurred() ? NULL : raise_given(args);
     int is_open = run_begin(segments);
     PyObject *result = PyObject_CallObject(method, args);
-    run_end(is_open);
+    run_end(segments, is_open, !result);
     Py_DECREF(method);
     return result;
 }
@@ -121,7 +121,7 @@ static PyObject *segments_close(PyObject *self, PyObject *unused)
     }
     int is_open = run_begin(segments);
     PyObject *result = PyObject_CallNoArgs(method);
-    run_end(is_open);
+    run_end(segments, is_open, !result);
     Py_DECREF(method);
     return result;
 }

@@ -26,6 +26,31 @@ void py_span_end(void)
     (gait_end)();
 }
 
+void py_span_failed(struct span *span, PyObject *error, PyObject *traceback)
+{
+    if (!span->name || PyUnicode_CompareWithASCIIString(span->category, "phase") != 0)
+        return;
+    PyObject *failure = PyImport_ImportModule("gait._failure");
+    PyObject *done = failure ? PyObject_CallMethod(failure, "leave", "OOO", span->name, error,
+                                                   traceback ? traceback : Py_None)
+                             : NULL;
+    Py_XDECREF(done);
+    Py_XDECREF(failure);
+    PyErr_Clear();
+}
+
+void py_span_end_call(struct span *span, bool failed)
+{
+    py_span_end();
+    if (__builtin_expect(!failed, 1) || !PyErr_Occurred())
+        return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    py_span_failed(span, value, traceback);
+    PyErr_Restore(type, value, traceback);
+}
+
 uint32_t py_span_resolve(struct span *span)
 {
     if (!span->name) // the garbage collector is taking it apart

@@ -7,6 +7,7 @@
 
 #include "core/py_compat.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/py_state.h"
@@ -37,5 +38,10 @@ uint32_t py_span_resolve(struct span *span);
 // raise nothing; an exception that is set stays.
 void py_span_begin(struct span *span);
 void py_span_end(void);
+
+// The same behind a call, with an exception set where it failed: one that leaves a phase
+// is kept with which it was (gait/_failure.py).
+void py_span_end_call(struct span *span, bool failed);
+void py_span_failed(struct span *span, PyObject *error, PyObject *traceback);
 
 #endif
