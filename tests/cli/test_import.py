@@ -481,10 +481,11 @@ def test_a_line_that_is_cut_or_no_event_takes_no_other_away(gait, tmp_path):
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
-@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be"])
-def test_a_trace_in_utf_16_is_read(gait, tmp_path, code, pack):
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_trace_in_utf_16_or_32_is_read(gait, tmp_path, code, mark, pack):
     trace = [span(f"s{i} \u00e9\u6f22\U0001f600", i, 1, args={"n": i}) for i in range(40_000)]
-    text = "\ufeff" + json.dumps(trace, ensure_ascii=False)
+    text = mark + json.dumps(trace, ensure_ascii=False)
     (tmp_path / "w.json").write_bytes(pack(text.encode(code)))
     told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
     assert told["files"][0]["repairs"] == {}
@@ -498,6 +499,15 @@ def test_half_a_pair_in_utf_16_is_repaired(gait, tmp_path):
     told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
     assert told["files"][0]["repairs"] == {"bad_utf8": 2, "trailing_bytes": 3}
     assert [event["name"] for event in back["traceEvents"]] == ["a", "b\ufffdc"]
+
+
+def test_what_is_no_character_of_utf_32_is_repaired(gait, tmp_path):
+    data = json.dumps([span("a-b+c", 1, 1)]).encode("utf-32-le")
+    data = data.replace(b"-\0\0\0", b"\0\xd8\0\0").replace(b"+\0\0\0", b"\xff\xff\xff\x7f")
+    (tmp_path / "w.json").write_bytes(data + b"x")
+    told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
+    assert told["files"][0]["repairs"] == {"bad_utf8": 3, "trailing_bytes": 3}
+    assert [event["name"] for event in back["traceEvents"]] == ["a\ufffdb\ufffdc"]
 
 
 def test_ranks_that_are_missing_or_here_twice_are_said(gait, tmp_path):
