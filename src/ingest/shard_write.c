@@ -444,7 +444,7 @@ static int write_who(struct writing *writing)
         status = write_meta_text(writing, meta.source, slice_of(about->file));
     if (!status)
         status = write_import(writing);
-    if (!status)
+    if (!status && about->has_naming)
         status = write_naming(writing);
     return status ? status : write_facts(writing);
 }

@@ -16,6 +16,7 @@ struct shard_about {
     const char *host;
     const struct ingest_devices *devices; // NULL: the trace stands for itself
     int64_t base_ns;                      // what the times in the file count from
+    bool has_naming;                      // it gets the events that name things, of all processes
     const struct repairs *repairs;        // of the whole file
 };
 

@@ -2,12 +2,18 @@
 """gait import: Python's json module says what a trace holds, and what must come back."""
 
 import collections
+import contextlib
 import gzip
 import json
 import os
 import pathlib
+import re
+import signal
+import subprocess
+import time
 
 import pytest
+from terminals import open_terminal
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
 TRACES = sorted([*SHARED.glob("traces/*/*.json*"), *SHARED.glob("oracles/verdict/traces/*.gz")])
@@ -167,6 +173,53 @@ def test_processes_of_other_traces_get_a_shard_each(gait, tmp_path):
     assert gait("import", source, "-o", tmp_path / "run").returncode == 0
     info = json.loads(gait("info", tmp_path / "run", "--json").stdout)
     assert sorted(shard["pid"] for shard in info["shards"]) == [7, 9]
+
+
+def test_names_of_many_processes_stand_in_one_shard(gait, tmp_path):
+    trace = [
+        event
+        for pid in range(700)
+        for event in (
+            span("s", 1, 2, pid=pid),
+            {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"{pid:050}"}},
+        )
+    ]
+    (tmp_path / "many.json").write_text(json.dumps(trace))
+    assert gait("import", tmp_path / "many.json", "-o", tmp_path / "run").returncode == 0
+    info = json.loads(gait("info", tmp_path / "run", "--json").stdout)
+    named = ["trace_names" in shard["metadata"] for shard in info["shards"]]
+    assert (len(named), sum(named)) == (700, 1)  # 700 times 80 kB before
+    back = tmp_path / "back.json"
+    assert gait("export", tmp_path / "run", "--format", "chrome", "-o", back).returncode == 0
+    assert events_of(read(back)) == events_of(trace)
+
+
+def test_who_waits_at_a_terminal_is_told_that_shards_are_written(build, tmp_path):
+    trace = [span("s", 1, 2, pid=pid) for pid in range(20_000)]
+    (tmp_path / "many.json").write_text(json.dumps(trace))
+    leader, terminal = open_terminal()
+    begin = time.monotonic()
+    with subprocess.Popen(
+        [build / "gait", "import", "many.json", "-o", "run"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm"},
+    ) as running:
+        os.close(terminal)
+        while not list(tmp_path.glob("run*/many.*")) and running.poll() is None:
+            pass
+        running.send_signal(signal.SIGSTOP)
+        time.sleep(max(0, begin + 1.1 - time.monotonic()))  # who waits so long is told
+        running.send_signal(signal.SIGCONT)
+        said = b""
+        with contextlib.suppress(OSError):  # nobody has the terminal open any more
+            while part := os.read(leader, 4096):
+                said += part
+    os.close(leader)
+    assert running.returncode == 0
+    assert re.match(rb"\r\x1b\[Kgait: read [0-9.]+ MB, writing what it holds", said)
+    assert said.endswith(b"\r\x1b[K")
 
 
 WRONG = {
