@@ -495,6 +495,17 @@ def test_a_file_of_which_nothing_is_left_is_told_as_damaged(gait, build, tmp_pat
     assert "NOTHING RECORDED" not in report
 
 
+@pytest.mark.parametrize("is_ranked", [False, True])
+def test_processes_without_a_rank_are_not_told_as_ranks(gait, build, is_ranked):
+    starts = [f'{"RANK=" + str(n) if is_ranked else ""} "$@" &' for n in range(2)]
+    line = ["sh", "-c", " ".join([*starts, "wait"]), "-", *python(STEPS)]
+    gait("run", "-q", "-o", "x", "--", *line, env=with_gait(build))
+    said = " ".join(gait("report", "x").stdout.split())
+    whose = "rank" if is_ranked else "process"
+    assert f"on 2 {'ranks' if is_ranked else 'processes'}, " in said
+    assert f"on average (slowest {whose})" in said
+
+
 @pytest.mark.parametrize("below", [[], ["sh", "-c", 'python3=$1; shift; "$python3" "$@"; :', "-"]])
 def test_a_killed_program_is_told_as_killed_on_the_screen(gait, build, below):
     code = STEPS + "    if _ == 5: import os; os.kill(os.getpid(), 9)\n"
