@@ -334,6 +334,32 @@ def shard_of(folder, pid=1, rank=None, **told):
     return folder
 
 
+def test_a_command_line_is_shown_as_a_shell_reads_it(gait, tmp_path):
+    words = [
+        "python",
+        "a b.py",
+        "it's",
+        "$HOME",
+        "",
+        'say "no"',
+        "a;b",
+        "`x`",
+        "*.py",
+        "\\",
+        "#",
+        "lr=1",
+    ]
+    shard_of(tmp_path / "run", pid=1, command=words)
+    (line,) = (
+        row["value"] for row in info(gait, tmp_path / "run")["identity"] if row["name"] == "command"
+    )
+    shown = subprocess.run(
+        ["sh", "-c", f"printf '%s\\0' {line}"], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.split("\0")[:-1] == words
+    assert line.startswith("python 'a b.py' ") and line.endswith(" lr=1")
+
+
 def test_info_shows_what_the_first_rank_says(gait, tmp_path):
     shard_of(tmp_path / "run", pid=1, command=["torchrun", "train.py"], tags={"lr": "9"})
     shard_of(tmp_path / "run", pid=2, rank=1, command=["python", "-u", "x y"], tags={"lr": "2"})

@@ -14,6 +14,7 @@
 
 #include <gait/internal/schedule.h>
 
+#include "base/about/shell_word.h"
 #include "base/fail.h"
 #include "base/process.h"
 #include "base/units.h"
@@ -196,7 +197,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
     char died[64] = "", quoted[2 * PATH_MAX];
     if (WIFSIGNALED(launch->wait_status))
         snprintf(died, sizeof died, "killed by signal %d; ", WTERMSIG(launch->wait_status));
-    const char *path = say_path(directory->path, quoted, sizeof quoted);
+    const char *path = shell_word(directory->path, quoted, sizeof quoted);
     if (!content.shards) {
         const char *may_be = session->has_no_package
                                  ? "gait's Python package is not where it was installed beside "
