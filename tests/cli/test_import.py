@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import pytest
+from shard_maker import ShardMaker
 from terminals import open_terminal
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
@@ -411,6 +412,23 @@ def test_what_names_processes_comes_back_however_often_it_stands(gait, tmp_path)
         for tid in range(30_000)  # 5 MB
     ]
     same(gait, tmp_path, [span("s", 1, 2), *named, *named[:3] * 10_000])
+
+
+def test_names_that_a_shard_says_stand_often_take_a_gibibyte_at_most(build, tmp_path):
+    long = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "x" * 2**20}}
+    told = {"trace_names": [long, {**long, "pid": 2}], "trace_name_counts": [2**32 - 1] * 2}
+    made = ShardMaker(source="a.json", **{"import": {"reader": "chrome"}}, **told)
+    track = made.track(key="1", os_id=1)
+    made.rows("span", track, [(made.start_ns, 1, 1)])
+    made.write(tmp_path / "run")
+    line = [build / "gait", "export", "--format", "chrome", "-o", "-", tmp_path / "run"]
+    got, tail = 0, b""
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as running:
+        while (part := running.stdout.read(2**20)) and got < 2**31:
+            got, tail = got + len(part), tail[-(2**21) :] + part
+        running.kill()
+    assert 2**30 < got < 2**30 + 2**22
+    assert b'"pid": 2' in tail and tail.endswith(b"\n]}\n")
 
 
 def test_a_broken_name_takes_no_other_away(gait, tmp_path):
