@@ -50,6 +50,71 @@ static void say_missing(struct sheet *sheet, size_t here, double world, bool is_
         sheet_section(sheet, "Ranks", text);
 }
 
+// What all files of one job say alike: a member, with its quotes, or the value itself.
+static const struct {
+    const char *key, *member, *words;
+} alike[] = {
+    {"trace.distributedInfo", "\"world_size\"", "the world size"},
+    {"trace.distributedInfo", "\"backend\"", "the backend"},
+    {"trace.deviceProperties", "\"name\"", "the device"},
+    {"trace.cuda_runtime_version", NULL, "CUDA's version"},
+    {"trace.hip_runtime_version", NULL, "HIP's version"},
+};
+
+// As it is written; the first of that name, at whatever depth.
+static struct slice fact_of(const char *json, const char *member)
+{
+    struct json_reader reader = json_reader_of(slice_of(json));
+    struct json_token token;
+    enum json_kind kind;
+    while ((kind = json_next(&reader, &token)) > JSON_END)
+        if ((kind == JSON_NUMBER || kind == JSON_TEXT) && (!member || slice_is(token.key, member)))
+            return token.text;
+    return slice_of(NULL);
+}
+
+// The first thing in which a file differs from one before it; false: none does.
+static bool find_unlike(const struct gait_trace *trace, size_t fact, char *text, size_t room)
+{
+    const char *first_source = NULL;
+    struct slice first = slice_of(NULL);
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        const char *source = gait_trace_metadata(trace, i, meta.source);
+        const char *json = gait_trace_metadata(trace, i, alike[fact].key);
+        const struct slice value = source && json ? fact_of(json, alike[fact].member) : first;
+        if (!value.count ||
+            (first.count == value.count && !memcmp(first.bytes, value.bytes, value.count)))
+            continue;
+        if (!first.count) {
+            first = value;
+            first_source = source;
+            continue;
+        }
+        snprintf(text, room, "%s is %.*s in %.300s and %.*s in %.300s", alike[fact].words,
+                 (int)(first.count < 100 ? first.count : 100), (const char *)first.bytes,
+                 first_source, (int)(value.count < 100 ? value.count : 100),
+                 (const char *)value.bytes, source);
+        return true;
+    }
+    return false;
+}
+
+static void say_unlike(struct sheet *sheet, const struct gait_trace *trace, bool is_front)
+{
+    char differs[900], text[1000];
+    bool is_unlike = false;
+    for (size_t i = 0; i < sizeof alike / sizeof alike[0] && !is_unlike; i++)
+        is_unlike = find_unlike(trace, i, differs, sizeof differs);
+    if (!is_unlike)
+        return;
+    snprintf(text, sizeof text, "the traces look like different runs, and are judged as one: %s",
+             differs);
+    if (is_front)
+        sheet_say(sheet, SAY_ALERT, text);
+    else
+        sheet_section(sheet, "Runs", text);
+}
+
 int rank_gaps_say(struct sheet *sheet, const struct gait_trace *trace, bool is_front)
 {
     const uint32_t shards = gait_trace_shard_count(trace);
@@ -73,6 +138,7 @@ int rank_gaps_say(struct sheet *sheet, const struct gait_trace *trace, bool is_f
     if (count && (double)ranks < world)
         say_missing(sheet, ranks, world, is_front);
     say_same_ranks(sheet, files, count, is_front);
+    say_unlike(sheet, trace, is_front);
     free(files);
     return GAIT_OK;
 }

@@ -595,6 +595,38 @@ def test_ranks_that_are_missing_or_here_twice_are_said(gait, tmp_path):
     assert 'rank 1 is said by "b.json" and by "c.json"' in told
 
 
+LIKE = {"distributedInfo": {"backend": "nccl", "world_size": 2}, "cuda_runtime_version": 12040}
+UNLIKE = {
+    'the world size is 2 in "a.json" and 4 in "b.json"': {
+        "distributedInfo": {"backend": "nccl", "world_size": 4}
+    },
+    'the backend is "nccl" in "a.json" and "gloo" in "b.json"': {
+        "distributedInfo": {"backend": "gloo", "world_size": 2}
+    },
+    'the device is "H100" in "a.json" and "MI300X" in "b.json"': {
+        "deviceProperties": [{"id": 0, "name": "MI300X"}]
+    },
+    'CUDA\'s version is 12040 in "a.json" and 12060 in "b.json"': {"cuda_runtime_version": 12060},
+    "": {"deviceProperties": [{"id": 0, "name": "H100", "totalGlobalMem": 7}], "more": 1},
+}
+
+
+@pytest.mark.parametrize("words", UNLIKE)
+@pytest.mark.parametrize("command", ["info", "report"])
+def test_traces_of_different_runs_are_told(gait, tmp_path, words, command):
+    (tmp_path / "traces").mkdir()
+    devices = {"deviceProperties": [{"id": 0, "name": "H100", "totalGlobalMem": 5}]}
+    for rank, (name, facts) in enumerate({"a": {}, "b": UNLIKE[words]}.items()):
+        facts = {**devices, **LIKE, **facts, "traceEvents": [span("s", 1, 2)]}
+        facts["distributedInfo"] = {"rank": rank, **facts["distributedInfo"]}
+        (tmp_path / "traces" / f"{name}.json").write_text(json.dumps(facts))
+    told = " ".join(gait(command, "--no-cache", tmp_path / "traces").stdout.split())
+    if words:
+        assert f"look like different runs, and are judged as one: {words}" in told
+    else:
+        assert "different runs" not in told
+
+
 def test_a_name_that_packs_too_well_is_still_read(gait, tmp_path):
     """5 MB of one letter became 500 bytes, which no reader of shards believes."""
     trace = tmp_path / "huge.json"
