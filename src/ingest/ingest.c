@@ -117,7 +117,7 @@ static int write_shards(struct ingest *ingest)
         return fail(GAIT_ERR_ARGUMENT,
                     "'%s' has %u processes, which take a shard each: name a folder with -o",
                     ingest->wish->trace, processes);
-    ingest->copies_naming = store->naming_bytes <= MOST_COPIES / processes;
+    ingest->copies_naming = store->naming_bytes * processes <= MOST_COPIES;
     for (uint32_t i = 0; i < store->track_count && !status; i++)
         if (!store->tracks[i].key && store->tracks[i].has_rows)
             status = write_shard(ingest, i + 1);
