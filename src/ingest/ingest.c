@@ -14,8 +14,8 @@
 #include "ingest/shard_write.h"
 #include "ingest/source.h"
 
-// Each shard tells all that names things, and can stand alone, while that is so little: 20,000
-// processes with a name each would take 24 GB of it. Else the first alone does.
+// Each shard tells what the file says of all processes, and can stand alone, while the copies are
+// so little. Else the first alone does: 20,000 processes with a name each would take 24 GB.
 #define MOST_COPIES ((size_t)16 << 20)
 
 struct ingest {
@@ -23,7 +23,7 @@ struct ingest {
     struct ingest_result *result;
     struct event_store store;
     struct source_facts facts;
-    bool copies_naming;
+    size_t most_copied; // into a shard behind the first
 };
 
 // The file's name without its folder and endings.
@@ -89,7 +89,7 @@ static int write_shard(struct ingest *ingest, uint32_t track)
         .rank = ingest->facts.rank,
         .host = ingest->facts.host,
         .base_ns = ingest->facts.base_ns,
-        .has_naming = ingest->copies_naming || !ingest->result->shards,
+        .most_copied = ingest->result->shards ? ingest->most_copied : SIZE_MAX,
         .devices = ingest->wish->devices,
         .repairs = &ingest->result->repairs};
     if (!status)
@@ -117,7 +117,7 @@ static int write_shards(struct ingest *ingest)
         return fail(GAIT_ERR_ARGUMENT,
                     "'%s' has %u processes, which take a shard each: name a folder with -o",
                     ingest->wish->trace, processes);
-    ingest->copies_naming = store->naming_bytes * processes <= MOST_COPIES;
+    ingest->most_copied = MOST_COPIES / (processes ? processes : 1);
     for (uint32_t i = 0; i < store->track_count && !status; i++)
         if (!store->tracks[i].key && store->tracks[i].has_rows)
             status = write_shard(ingest, i + 1);

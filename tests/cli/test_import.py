@@ -176,7 +176,7 @@ def test_processes_of_other_traces_get_a_shard_each(gait, tmp_path):
     assert sorted(shard["pid"] for shard in info["shards"]) == [7, 9]
 
 
-def test_names_of_many_processes_stand_in_one_shard(gait, tmp_path):
+def test_what_a_trace_of_many_processes_says_of_all_stands_in_one_shard(gait, tmp_path):
     trace = [
         event
         for pid in range(700)
@@ -185,14 +185,19 @@ def test_names_of_many_processes_stand_in_one_shard(gait, tmp_path):
             {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"{pid:050}"}},
         )
     ]
-    (tmp_path / "many.json").write_text(json.dumps(trace))
+    facts = {"long": "x" * 100_000, "short": 1, "traceEvents": trace}
+    (tmp_path / "many.json").write_text(json.dumps(facts))
     assert gait("import", tmp_path / "many.json", "-o", tmp_path / "run").returncode == 0
     info = json.loads(gait("info", tmp_path / "run", "--json").stdout)
-    named = ["trace_names" in shard["metadata"] for shard in info["shards"]]
-    assert (len(named), sum(named)) == (700, 1)  # 700 times 80 kB before
+    told = collections.Counter(key for shard in info["shards"] for key in shard["metadata"])
+    assert (told["trace_names"], told["trace.long"], told["trace.short"]) == (1, 1, 700)
     back = tmp_path / "back.json"
     assert gait("export", tmp_path / "run", "--format", "chrome", "-o", back).returncode == 0
     assert events_of(read(back)) == events_of(trace)
+    assert {key: read(back)[key] for key in facts if key != "traceEvents"} == {
+        "long": facts["long"],
+        "short": 1,
+    }
 
 
 def test_who_waits_at_a_terminal_is_told_that_shards_are_written(build, tmp_path):

@@ -255,22 +255,11 @@ static bool next_object(struct json_reader *list, struct slice *ret_object)
     return list->depth == 1;
 }
 
-// Of many processes one shard alone tells the names.
-static uint32_t shard_with_names(struct gait_trace *trace)
-{
-    const uint32_t count = gait_trace_shard_count(trace);
-    uint32_t shard = 0;
-    while (shard + 1 < count && !gait_trace_metadata(trace, shard, meta.trace_names))
-        shard++;
-    return shard;
-}
-
 // Events that name processes and threads stand in the metadata as they were, each once.
 static void write_names(struct foreign_writer *writer)
 {
-    const uint32_t shard = shard_with_names(writer->trace);
-    const char *json = gait_trace_metadata(writer->trace, shard, meta.trace_names);
-    const char *counts_json = gait_trace_metadata(writer->trace, shard, meta.trace_name_counts);
+    const char *json = gait_trace_metadata(writer->trace, 0, meta.trace_names);
+    const char *counts_json = gait_trace_metadata(writer->trace, 0, meta.trace_name_counts);
     struct json_reader list = json_reader_of(slice_of(json ? json : ""));
     struct json_reader counts = json_reader_of(slice_of(counts_json ? counts_json : ""));
     struct json_token token;
