@@ -13,6 +13,8 @@
 #include "base/units.h"
 #include "vocabulary/metadata.h"
 
+enum { MOST_TWICE = 4 }; // files that are named: a folder of windows has hundreds of one rank
+
 // A file of an imported job, by its rank.
 struct rank_file {
     int64_t rank;
@@ -29,15 +31,23 @@ static int compare_files(const void *left, const void *right)
 static void say_same_ranks(struct sheet *sheet, const struct rank_file *files, size_t count,
                            bool is_front)
 {
+    const enum say how = is_front ? SAY_ALERT : SAY_ITEM;
+    char text[1000];
+    size_t said = 0;
     for (size_t i = 1; i < count; i++) {
-        char text[1000];
         // processes of one file have its rank
-        if (files[i].rank != files[i - 1].rank || !strcmp(files[i].source, files[i - 1].source))
+        if (files[i].rank != files[i - 1].rank || !strcmp(files[i].source, files[i - 1].source) ||
+            said++ >= MOST_TWICE)
             continue;
         snprintf(text, sizeof text, "rank %" PRId64 " is said by %.400s and by %.400s",
                  files[i].rank, files[i - 1].source, files[i].source);
-        sheet_say(sheet, is_front ? SAY_ALERT : SAY_ITEM, text);
+        sheet_say(sheet, how, text);
     }
+    if (said <= MOST_TWICE)
+        return;
+    snprintf(text, sizeof text, "%s more say a rank that another says",
+             units_count(said - MOST_TWICE).text);
+    sheet_say(sheet, how, text);
 }
 
 static void say_missing(struct sheet *sheet, size_t here, double world, bool is_front)

@@ -600,6 +600,17 @@ def test_ranks_that_are_missing_or_here_twice_are_said(gait, tmp_path):
     assert 'rank 1 is said by "b.json" and by "c.json"' in told
 
 
+@pytest.mark.parametrize("command", ["info", "report"])
+def test_of_many_files_with_one_rank_few_are_named(gait, tmp_path, command):
+    (tmp_path / "traces").mkdir()
+    facts = {"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": [span("s", 1, 2)]}
+    for number in range(10):
+        (tmp_path / "traces" / f"w{number}.json").write_text(json.dumps(facts))
+    told = gait(command, "--no-cache", tmp_path / "traces").stdout
+    assert told.count("rank 0 is said by ") == 4
+    assert "5 more say a rank that another says\n" in told
+
+
 LIKE = {"distributedInfo": {"backend": "nccl", "world_size": 2}, "cuda_runtime_version": 12040}
 UNLIKE = {
     'the world size is 2 in "a.json" and 4 in "b.json"': {
