@@ -13,6 +13,8 @@
 #include "base/units.h"
 #include "vocabulary/metadata.h"
 
+enum { MOST_TWICE = 4 }; // files that are named: a folder of windows has hundreds of one rank
+
 // A file of an imported job, by its rank.
 struct rank_file {
     int64_t rank;
@@ -29,15 +31,23 @@ static int compare_files(const void *left, const void *right)
 static void say_same_ranks(struct sheet *sheet, const struct rank_file *files, size_t count,
                            bool is_front)
 {
+    const enum say how = is_front ? SAY_ALERT : SAY_ITEM;
+    char text[1000];
+    size_t said = 0;
     for (size_t i = 1; i < count; i++) {
-        char text[1000];
         // processes of one file have its rank
-        if (files[i].rank != files[i - 1].rank || !strcmp(files[i].source, files[i - 1].source))
+        if (files[i].rank != files[i - 1].rank || !strcmp(files[i].source, files[i - 1].source) ||
+            said++ >= MOST_TWICE)
             continue;
         snprintf(text, sizeof text, "rank %" PRId64 " is said by %.400s and by %.400s",
                  files[i].rank, files[i - 1].source, files[i].source);
-        sheet_say(sheet, is_front ? SAY_ALERT : SAY_ITEM, text);
+        sheet_say(sheet, how, text);
     }
+    if (said <= MOST_TWICE)
+        return;
+    snprintf(text, sizeof text, "%s more say a rank that another says",
+             units_count(said - MOST_TWICE).text);
+    sheet_say(sheet, how, text);
 }
 
 static void say_missing(struct sheet *sheet, size_t here, double world, bool is_front)
@@ -48,6 +58,71 @@ static void say_missing(struct sheet *sheet, size_t here, double world, bool is_
         sheet_say(sheet, SAY_ALERT, text);
     else
         sheet_section(sheet, "Ranks", text);
+}
+
+// What all files of one job say alike: a member, with its quotes, or the value itself.
+static const struct {
+    const char *key, *member, *words;
+} alike[] = {
+    {"trace.distributedInfo", "\"world_size\"", "the world size"},
+    {"trace.distributedInfo", "\"backend\"", "the backend"},
+    {"trace.deviceProperties", "\"name\"", "the device"},
+    {"trace.cuda_runtime_version", NULL, "CUDA's version"},
+    {"trace.hip_runtime_version", NULL, "HIP's version"},
+};
+
+// As it is written; the first of that name, at whatever depth.
+static struct slice fact_of(const char *json, const char *member)
+{
+    struct json_reader reader = json_reader_of(slice_of(json));
+    struct json_token token;
+    enum json_kind kind;
+    while ((kind = json_next(&reader, &token)) > JSON_END)
+        if ((kind == JSON_NUMBER || kind == JSON_TEXT) && (!member || slice_is(token.key, member)))
+            return token.text;
+    return slice_of(NULL);
+}
+
+// The first thing in which a file differs from one before it; false: none does.
+static bool find_unlike(const struct gait_trace *trace, size_t fact, char *text, size_t room)
+{
+    const char *first_source = NULL;
+    struct slice first = slice_of(NULL);
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        const char *source = gait_trace_metadata(trace, i, meta.source);
+        const char *json = gait_trace_metadata(trace, i, alike[fact].key);
+        const struct slice value = source && json ? fact_of(json, alike[fact].member) : first;
+        if (!value.count ||
+            (first.count == value.count && !memcmp(first.bytes, value.bytes, value.count)))
+            continue;
+        if (!first.count) {
+            first = value;
+            first_source = source;
+            continue;
+        }
+        snprintf(text, room, "%s is %.*s in %.300s and %.*s in %.300s", alike[fact].words,
+                 (int)(first.count < 100 ? first.count : 100), (const char *)first.bytes,
+                 first_source, (int)(value.count < 100 ? value.count : 100),
+                 (const char *)value.bytes, source);
+        return true;
+    }
+    return false;
+}
+
+static void say_unlike(struct sheet *sheet, const struct gait_trace *trace, bool is_front)
+{
+    char differs[900], text[1000];
+    bool is_unlike = false;
+    for (size_t i = 0; i < sizeof alike / sizeof alike[0] && !is_unlike; i++)
+        is_unlike = find_unlike(trace, i, differs, sizeof differs);
+    if (!is_unlike)
+        return;
+    snprintf(text, sizeof text, "the traces look like different runs, and are judged as one: %s",
+             differs);
+    if (is_front)
+        sheet_say(sheet, SAY_ALERT, text);
+    else
+        sheet_section(sheet, "Runs", text);
 }
 
 int rank_gaps_say(struct sheet *sheet, const struct gait_trace *trace, bool is_front)
@@ -73,6 +148,7 @@ int rank_gaps_say(struct sheet *sheet, const struct gait_trace *trace, bool is_f
     if (count && (double)ranks < world)
         say_missing(sheet, ranks, world, is_front);
     say_same_ranks(sheet, files, count, is_front);
+    say_unlike(sheet, trace, is_front);
     free(files);
     return GAIT_OK;
 }

@@ -12,8 +12,8 @@
 
 struct run_report;
 
-// Of imported traces: ranks of the job that are not here, and such as are here twice. In front
-// of all else, or as a section.
+// Of imported traces: ranks of the job that are not here, such as are here twice, and files that
+// are not of one job. In front of all else, or as sections.
 GAIT_CHECK int rank_gaps_say(struct sheet *sheet, const struct gait_trace *trace, bool is_front);
 
 // Of ranks that made steps: two processes with one number at one time, and uneven steps.

@@ -19,7 +19,7 @@ enum option_kind {
     OPTION_CHOICE,  // const char *, one of `choices`
 };
 
-enum { OPTION_MOST_TEXTS = 8 };
+enum { OPTION_MOST_TEXTS = 64 }; // as many as there may be tags
 
 struct option_texts {
     const char *texts[OPTION_MOST_TEXTS];

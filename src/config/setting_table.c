@@ -201,7 +201,7 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_INDUCTOR_KERNELS] = {RECORDING("inductor_kernels", "GAIT_INDUCTOR_KERNELS"),
                                   IS_BOOL("false"), .option = "inductor-kernels",
                                   .help = "torch.compile's fused CPU kernels as ops of their own"},
-    [SETTING_TAGS] = {RECORDING("tags", "GAIT_TAGS"), IS_TEXT(""), .is_legal = tag_list_is_legal,
+    [SETTING_TAGS] = {RECORDING("tags", "GAIT_TAGS"), IS_TEXT(""), .why_not = tag_list_why_not,
                       .takes = "K=V with commas between, such as lr=0.1,model=big", .option = "tag",
                       .help = "what to know the run by later; gait info and gait compare show it"},
     [SETTING_METADATA] = {RECORDING("metadata", "GAIT_METADATA"), IS_BOOL("true"),

@@ -76,11 +76,12 @@ struct setting {
     int64_t low, high;    // of numbers and sizes
     const char *unit;     // what a number counts, or NULL
     const char *const *choices;
-    bool (*is_legal)(const char *text); // of a text, or NULL: any that is not empty
-    const char *takes;                  // what is_legal() wants, in words
-    const char *variable;               // of the environment
-    const char *option;                 // of gait run, where it has one of its own
-    const char *help;                   // one sentence, no full stop
+    bool (*is_legal)(const char *text);       // of a text, or NULL: any that is not empty
+    const char *takes;                        // what is_legal() wants, in words
+    const char *(*why_not)(const char *text); // "takes ...", where there are several reasons; NULL
+    const char *variable;                     // of the environment
+    const char *option;                       // of gait run, where it has one of its own
+    const char *help;                         // one sentence, no full stop
 };
 
 extern const struct setting setting_table[SETTING_COUNT];

@@ -124,6 +124,9 @@ static int read_text(const struct setting *setting, const char *spelled, const c
                      char *out)
 {
     size_t length = strlen(text);
+    const char *why = setting->why_not ? setting->why_not(text) : NULL;
+    if (why)
+        return fail(GAIT_ERR_ARGUMENT, "'%s' %s, not '%s'", spelled, why, setting_value_show(text));
     if (!length || length >= SETTING_VALUE_BYTES)
         return refuse(setting, spelled, text);
     for (size_t i = 0; i < length; i++)

@@ -14,11 +14,16 @@
 #include "ingest/shard_write.h"
 #include "ingest/source.h"
 
+// Each shard tells what the file says of all processes, and can stand alone, while the copies are
+// so little. Else the first alone does: 20,000 processes with a name each would take 24 GB.
+#define MOST_COPIES ((size_t)16 << 20)
+
 struct ingest {
     const struct ingest_wish *wish;
     struct ingest_result *result;
     struct event_store store;
     struct source_facts facts;
+    size_t most_copied; // into a shard behind the first
 };
 
 // The file's name without its folder and endings.
@@ -75,17 +80,18 @@ static int write_shard(struct ingest *ingest, uint32_t track)
     const char *slash = strrchr(ingest->wish->trace, '/');
     struct shard_written written;
     int status = shard_path(ingest, track, path);
-    const struct shard_about about = {.path = path,
-                                      .reader = ingest->result->source,
-                                      .file = slash ? slash + 1 : ingest->wish->trace,
-                                      .track = track,
-                                      .pid = track ? ingest->store.tracks[track - 1].os_id
-                                                   : main_pid(ingest),
-                                      .rank = ingest->facts.rank,
-                                      .host = ingest->facts.host,
-                                      .base_ns = ingest->facts.base_ns,
-                                      .devices = ingest->wish->devices,
-                                      .repairs = &ingest->result->repairs};
+    const struct shard_about about = {
+        .path = path,
+        .reader = ingest->result->source,
+        .file = slash ? slash + 1 : ingest->wish->trace,
+        .track = track,
+        .pid = track ? ingest->store.tracks[track - 1].os_id : main_pid(ingest),
+        .rank = ingest->facts.rank,
+        .host = ingest->facts.host,
+        .base_ns = ingest->facts.base_ns,
+        .most_copied = ingest->result->shards ? ingest->most_copied : SIZE_MAX,
+        .devices = ingest->wish->devices,
+        .repairs = &ingest->result->repairs};
     if (!status)
         status = shard_write(&ingest->store, &about, &written);
     if (status)
@@ -93,6 +99,8 @@ static int write_shard(struct ingest *ingest, uint32_t track)
     ingest->result->shards++;
     ingest->result->shard_bytes += written.bytes;
     ingest->result->events += written.events;
+    if (ingest->wish->progress) // 20,000 shards take seconds
+        ingest->wish->progress(ingest->wish->progress_context, 0);
     return 0;
 }
 
@@ -109,6 +117,7 @@ static int write_shards(struct ingest *ingest)
         return fail(GAIT_ERR_ARGUMENT,
                     "'%s' has %u processes, which take a shard each: name a folder with -o",
                     ingest->wish->trace, processes);
+    ingest->most_copied = MOST_COPIES / (processes ? processes : 1);
     for (uint32_t i = 0; i < store->track_count && !status; i++)
         if (!store->tracks[i].key && store->tracks[i].has_rows)
             status = write_shard(ingest, i + 1);

@@ -21,7 +21,9 @@ struct ingest_wish {
     const char *trace;  // the file
     const char *folder; // where shards go: one for each process
     const char *file;   // or NULL: the name of the one shard, then the folder does not matter
-    void (*progress)(void *context, uint64_t bytes); // of the file, since the last call; or NULL
+    void (*progress)(
+        void *context,
+        uint64_t bytes); // of the file, since the last call, 0: a shard is written; or NULL
     void *progress_context;
     const struct ingest_devices *devices; // or NULL: a trace that stands for itself
 };

@@ -311,20 +311,20 @@ static int begin_unpacking(struct intake *intake, const uint8_t magic[2])
     return 0;
 }
 
-// What was read first is UTF-16: from here on all comes as UTF-8.
-static int begin_wide(struct intake *intake, bool is_big)
+// What was read first is UTF-16 or UTF-32: from here on all comes as UTF-8.
+static int begin_wide(struct intake *intake, const struct utf16_form *form)
 {
     const struct slice text = intake_rest(intake);
     struct buffer wide = intake->own;
     int status = 0;
     intake->wide = malloc(sizeof *intake->wide);
     if (!intake->wide)
-        return fail(GAIT_ERR_MEMORY, "no memory for a trace in UTF-16");
-    intake->wide->is_big = is_big;
+        return fail(GAIT_ERR_MEMORY, "no memory for a trace in UTF-16 or UTF-32");
+    intake->wide->form = form;
     intake->wide->used = intake->wide->broken = 0;
     intake->stretch = intake->stretch < UTF16_LEAST ? UTF16_LEAST : intake->stretch;
     buffer_init(&intake->own, wide.limit);
-    for (size_t at = 2; at < text.count && !status;) { // behind the mark
+    for (size_t at = form->mark_bytes; at < text.count && !status;) {
         const size_t room = UTF16_STRETCH - intake->wide->used;
         const size_t count = text.count - at < room ? text.count - at : room;
         memcpy(intake->wide->in + intake->wide->used, text.bytes + at, count);
@@ -345,12 +345,11 @@ static int begin_wide(struct intake *intake, bool is_big)
 
 static int take_first(struct intake *intake)
 {
-    bool is_big;
     int status = take(intake);
-    while (!status && !intake->is_end && intake->bytes.used < 2)
+    while (!status && !intake->is_end && intake->bytes.used < UTF16_HEAD)
         status = take(intake);
-    return !status && utf16_begins(intake_rest(intake), &is_big) ? begin_wide(intake, is_big)
-                                                                 : status;
+    const struct utf16_form *form = status ? NULL : utf16_begins(intake_rest(intake));
+    return form ? begin_wide(intake, form) : status;
 }
 
 int intake_open(struct intake *intake, const char *path, struct repairs *repairs)

@@ -388,9 +388,13 @@ static int write_naming(struct writing *writing)
 static int write_facts(struct writing *writing)
 {
     const struct event_store *store = writing->store;
+    size_t left = writing->about->most_copied;
     int status = 0;
     for (size_t i = 0; i < store->fact_count && !status; i++) {
         char key[256];
+        if (store->facts[i].json.count > left)
+            continue;
+        left -= store->facts[i].json.count;
         const struct slice name = name_index_get(&store->strings, store->facts[i].key);
         snprintf(key, sizeof key, "trace.%.*s", (int)(name.count < 200 ? name.count : 200),
                  (const char *)name.bytes);
@@ -444,7 +448,7 @@ static int write_who(struct writing *writing)
         status = write_meta_text(writing, meta.source, slice_of(about->file));
     if (!status)
         status = write_import(writing);
-    if (!status)
+    if (!status && writing->store->naming_bytes <= about->most_copied)
         status = write_naming(writing);
     return status ? status : write_facts(writing);
 }

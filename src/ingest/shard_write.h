@@ -16,7 +16,9 @@ struct shard_about {
     const char *host;
     const struct ingest_devices *devices; // NULL: the trace stands for itself
     int64_t base_ns;                      // what the times in the file count from
-    const struct repairs *repairs;        // of the whole file
+    // bytes of what the file says of all its processes: what is longer stays out
+    size_t most_copied;
+    const struct repairs *repairs; // of the whole file
 };
 
 struct shard_written {

@@ -237,6 +237,24 @@ struct run_content run_directory_content(const struct run_directory *directory)
     return content;
 }
 
+int run_directory_try(const struct run_directory *directory)
+{
+    static const char page[4096]; // a file system may keep less beside the name
+    char path[PATH_MAX];
+    struct own_file file;
+    int status = join(path, directory->absolute, RUN_MARK_NAME);
+    if (!status)
+        status = own_file_begin(&file, path);
+    if (status)
+        return status;
+    const ssize_t put = write(file.fd, page, sizeof page);
+    if (put != (ssize_t)sizeof page)
+        status = fail(GAIT_ERR_IO, "cannot write to '%s': %s", directory->path,
+                      strerror(put < 0 ? errno : ENOSPC));
+    own_file_drop(&file);
+    return status;
+}
+
 bool run_directory_remove_unused(const struct run_directory *directory, bool is_named_too)
 {
     char path[PATH_MAX];

@@ -46,6 +46,9 @@ struct run_content {
 // What lies in it; zeros when it cannot be read.
 struct run_content run_directory_content(const struct run_directory *directory);
 
+// Writes a little into it and takes it away again: fails where nothing could be recorded there.
+GAIT_CHECK int run_directory_try(const struct run_directory *directory);
+
 // Removes a directory this run made and nobody used; one that the user named only where
 // that is asked for, too. Says whether it is gone.
 bool run_directory_remove_unused(const struct run_directory *directory, bool is_named_too);

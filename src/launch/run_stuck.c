@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "answer/stuck/stuck_sheet.h"
+#include "base/about/shell_word.h"
 #include "base/fail.h"
 #include "base/own_file.h"
 #include "launch/say.h"
@@ -48,7 +49,7 @@ static bool write_file(const struct run_stuck *watch, const struct stuck *stuck)
 static void tell(const struct run_stuck *watch, const struct stuck *stuck)
 {
     char quoted[2 * PATH_MAX];
-    const char *directory = say_path(watch->directory, quoted, sizeof quoted);
+    const char *directory = shell_word(watch->directory, quoted, sizeof quoted);
     if (write_file(watch, stuck))
         say("%s; %s/" RUN_STUCK_FILE " has the stacks", stuck->sentence, directory);
     else

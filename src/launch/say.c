@@ -98,21 +98,3 @@ void say_next(const char *text, const char *command)
     snprintf(sentence, sizeof sentence, "%s; next:", text);
     put(GAIT, sentence, command);
 }
-
-const char *say_path(const char *path, char *out, size_t room)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "/._-+=:,@%";
-    if (path[strspn(path, plain)] == '\0' && *path)
-        return path;
-    size_t used = 0;
-    out[used++] = '\'';
-    for (; *path && used + 6 < room; path++) {
-        if (*path == '\'')
-            used += (size_t)snprintf(out + used, room - used, "'\\''");
-        else
-            out[used++] = *path;
-    }
-    snprintf(out + used, room - used, "'");
-    return out;
-}

@@ -17,7 +17,4 @@ void say_of(const char *command, const char *sentence);
 // `text`, and what to type next: behind it where that fits, else whole on the next line.
 void say_next(const char *text, const char *command);
 
-// `path` as one word of a shell line, in `out` where it needs quotes.
-const char *say_path(const char *path, char *out, size_t room);
-
 #endif

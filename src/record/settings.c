@@ -144,8 +144,9 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
     }
     settings.subject_pid = options->subject_pid;
     settings.rank = read_rank(&settings);
-    if (variable_of("GAIT_TAGS") && !tag_list_is_legal(variable_of("GAIT_TAGS"))) {
-        (void)fail(GAIT_ERR_ARGUMENT, "is not K=V with commas between");
+    const char *tags = variable_of("GAIT_TAGS"), *why = tags ? tag_list_why_not(tags) : NULL;
+    if (why) {
+        (void)fail(GAIT_ERR_ARGUMENT, "%s", why);
         ignore(&settings, "GAIT_TAGS", "none");
     }
     run_id = variable_of("GAIT_RUN_ID");

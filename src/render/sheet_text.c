@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer/people_rows.h"
+#include "base/slice.h"
 #include "render/plain.h"
 #include "render/sheet_grid.h"
 
@@ -41,8 +42,7 @@ static void put_title(const struct text *text, const struct node *node)
         return;
     plain_put_all(text->out, node->label);
     fputc('\n', text->out);
-    plain_put_all(text->out, node->text);
-    fputc('\n', text->out);
+    plain_wrap(text->out, node->text, 0, 0);
 }
 
 static void put_section(const struct text *text, const struct node *node)
@@ -124,7 +124,7 @@ enum { LEAST_PATH = 14 }; // columns, for less says nothing
 // "name (path)" in so many columns: the name whole if it fits.
 static void put_place(FILE *out, const char *words, unsigned columns)
 {
-    const char *path = strstr(words, " (");
+    const char *path = slice_ends_with(slice_of(words), ")") ? strstr(words, " (") : NULL;
     char *name = strndup(words, path ? (size_t)(path - words) : strlen(words));
     const unsigned width = name ? plain_width(name, columns) : 0;
     if (!name || !path || width + LEAST_PATH > columns) {

@@ -160,6 +160,7 @@ def test_the_thread_waits_for_autograds(ask):
         (["what-if", "--scale", "gemm=-1"], "must be a number from 0 to 1000"),
         (["what-if", "--scale", "gemm=nan"], "must be a number from 0 to 1000"),
         (["what-if", "--scale", "gmem=0"], "of the run is called 'gmem'"),
+        (["what-if", *["--scale", "gemm=1"] * 9], "'--scale' may be given 8 times at most"),
         (["what-if"], "give what shall take less time"),
         (["critical-path", "--step", "7"], "no such step is on record: 7"),
         (["critical-path", "--rank", "7"], "no such step of that rank is on record"),

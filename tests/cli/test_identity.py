@@ -306,6 +306,26 @@ def test_each_way_to_be_no_tag_has_its_own_words(gait):
         assert done.returncode == 125 and words in done.stderr and "\x1b" not in done.stderr
 
 
+def test_as_many_tags_as_there_may_be_can_be_given_one_by_one(gait, record):
+    options = [word for n in range(64) for word in ("--tag", f"k{n}={n}")]
+    assert len(record(*options)["tags"]) == 64
+    done = gait("run", *options, "--tag", "more=1", "--", "true")
+    assert done.returncode == 125 and "'--tag' may be given 64 times at most" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "tags, words",
+    [("a=1," * 65, "takes up to 64 K=V"), ("a=1," + " " * 4095, "of up to 4095 bytes")],
+    ids=["many", "long"],
+)
+def test_a_variable_of_too_many_tags_is_told_the_bound(gait, tmp_path, tags, words):
+    line = ("run", "-q", "-o", "run", "--", sys.executable, "-c", RECORDS)
+    done = gait(*line, env={**os.environ, "GAIT_TAGS": tags})
+    assert f"{words}, not 'a=1," in done.stderr
+    (shard,) = info(gait, tmp_path / "run")["shards"]
+    assert words in shard["metadata"]["settings_ignored"]
+
+
 def test_of_tags_with_one_key_the_last_counts(gait, record, tmp_path):
     """The others are not on record, where each reader of JSON would choose for itself."""
     told = record("--tag", "lr=1", "--tag", "m=x,lr=2", "--tag", "lr=3")
@@ -323,7 +343,7 @@ def test_tags_that_are_none_are_refused_or_ignored_with_a_sentence(gait, tmp_pat
     assert done.returncode == 0 and "not 'nonsense'; the default, none, is used" in done.stderr
     (shard,) = info(gait, tmp_path / "run")["shards"]
     assert "tags" not in shard["metadata"]
-    assert "GAIT_TAGS is not K=V" in shard["metadata"]["settings_ignored"]
+    assert "GAIT_TAGS takes K=V" in shard["metadata"]["settings_ignored"]
 
 
 def shard_of(folder, pid=1, rank=None, **told):
@@ -332,6 +352,32 @@ def shard_of(folder, pid=1, rank=None, **told):
     made.rows("step", track, [(made.start_ns + 1000 * i, 900, i) for i in range(1, 9)])
     made.write(folder)
     return folder
+
+
+def test_a_command_line_is_shown_as_a_shell_reads_it(gait, tmp_path):
+    words = [
+        "python",
+        "a b.py",
+        "it's",
+        "$HOME",
+        "",
+        'say "no"',
+        "a;b",
+        "`x`",
+        "*.py",
+        "\\",
+        "#",
+        "lr=1",
+    ]
+    shard_of(tmp_path / "run", pid=1, command=words)
+    (line,) = (
+        row["value"] for row in info(gait, tmp_path / "run")["identity"] if row["name"] == "command"
+    )
+    shown = subprocess.run(
+        ["sh", "-c", f"printf '%s\\0' {line}"], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.split("\0")[:-1] == words
+    assert line.startswith("python 'a b.py' ") and line.endswith(" lr=1")
 
 
 def test_info_shows_what_the_first_rank_says(gait, tmp_path):

@@ -2,12 +2,19 @@
 """gait import: Python's json module says what a trace holds, and what must come back."""
 
 import collections
+import contextlib
 import gzip
 import json
 import os
 import pathlib
+import re
+import signal
+import subprocess
+import time
 
 import pytest
+from shard_maker import ShardMaker
+from terminals import open_terminal
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
 TRACES = sorted([*SHARED.glob("traces/*/*.json*"), *SHARED.glob("oracles/verdict/traces/*.gz")])
@@ -167,6 +174,58 @@ def test_processes_of_other_traces_get_a_shard_each(gait, tmp_path):
     assert gait("import", source, "-o", tmp_path / "run").returncode == 0
     info = json.loads(gait("info", tmp_path / "run", "--json").stdout)
     assert sorted(shard["pid"] for shard in info["shards"]) == [7, 9]
+
+
+def test_what_a_trace_of_many_processes_says_of_all_stands_in_one_shard(gait, tmp_path):
+    trace = [
+        event
+        for pid in range(700)
+        for event in (
+            span("s", 1, 2, pid=pid),
+            {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"{pid:050}"}},
+        )
+    ]
+    facts = {"long": "x" * 100_000, "short": 1, "traceEvents": trace}
+    (tmp_path / "many.json").write_text(json.dumps(facts))
+    assert gait("import", tmp_path / "many.json", "-o", tmp_path / "run").returncode == 0
+    info = json.loads(gait("info", tmp_path / "run", "--json").stdout)
+    told = collections.Counter(key for shard in info["shards"] for key in shard["metadata"])
+    assert (told["trace_names"], told["trace.long"], told["trace.short"]) == (1, 1, 700)
+    back = tmp_path / "back.json"
+    assert gait("export", tmp_path / "run", "--format", "chrome", "-o", back).returncode == 0
+    assert events_of(read(back)) == events_of(trace)
+    assert {key: read(back)[key] for key in facts if key != "traceEvents"} == {
+        "long": facts["long"],
+        "short": 1,
+    }
+
+
+def test_who_waits_at_a_terminal_is_told_that_shards_are_written(build, tmp_path):
+    trace = [span("s", 1, 2, pid=pid) for pid in range(20_000)]
+    (tmp_path / "many.json").write_text(json.dumps(trace))
+    leader, terminal = open_terminal()
+    begin = time.monotonic()
+    with subprocess.Popen(
+        [build / "gait", "import", "many.json", "-o", "run"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm"},
+    ) as running:
+        os.close(terminal)
+        while not list(tmp_path.glob("run*/many.*")) and running.poll() is None:
+            pass
+        running.send_signal(signal.SIGSTOP)
+        time.sleep(max(0, begin + 1.1 - time.monotonic()))  # who waits so long is told
+        running.send_signal(signal.SIGCONT)
+        said = b""
+        with contextlib.suppress(OSError):  # nobody has the terminal open any more
+            while part := os.read(leader, 4096):
+                said += part
+    os.close(leader)
+    assert running.returncode == 0
+    assert re.match(rb"\r\x1b\[Kgait: read [0-9.]+ MB, writing what it holds", said)
+    assert said.endswith(b"\r\x1b[K")
 
 
 WRONG = {
@@ -360,6 +419,23 @@ def test_what_names_processes_comes_back_however_often_it_stands(gait, tmp_path)
     same(gait, tmp_path, [span("s", 1, 2), *named, *named[:3] * 10_000])
 
 
+def test_names_that_a_shard_says_stand_often_take_a_gibibyte_at_most(build, tmp_path):
+    long = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "x" * 2**20}}
+    told = {"trace_names": [long, {**long, "pid": 2}], "trace_name_counts": [2**32 - 1] * 2}
+    made = ShardMaker(source="a.json", **{"import": {"reader": "chrome"}}, **told)
+    track = made.track(key="1", os_id=1)
+    made.rows("span", track, [(made.start_ns, 1, 1)])
+    made.write(tmp_path / "run")
+    line = [build / "gait", "export", "--format", "chrome", "-o", "-", tmp_path / "run"]
+    got, tail = 0, b""
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as running:
+        while (part := running.stdout.read(2**20)) and got < 2**31:
+            got, tail = got + len(part), tail[-(2**21) :] + part
+        running.kill()
+    assert 2**30 < got < 2**30 + 2**22
+    assert b'"pid": 2' in tail and tail.endswith(b"\n]}\n")
+
+
 def test_a_broken_name_takes_no_other_away(gait, tmp_path):
     names = [
         {"ph": "M", "name": "thread_name", "pid": 7, "tid": 8, "args": {"name": "loader"}},
@@ -481,10 +557,11 @@ def test_a_line_that_is_cut_or_no_event_takes_no_other_away(gait, tmp_path):
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
-@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be"])
-def test_a_trace_in_utf_16_is_read(gait, tmp_path, code, pack):
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_trace_in_utf_16_or_32_is_read(gait, tmp_path, code, mark, pack):
     trace = [span(f"s{i} \u00e9\u6f22\U0001f600", i, 1, args={"n": i}) for i in range(40_000)]
-    text = "\ufeff" + json.dumps(trace, ensure_ascii=False)
+    text = mark + json.dumps(trace, ensure_ascii=False)
     (tmp_path / "w.json").write_bytes(pack(text.encode(code)))
     told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
     assert told["files"][0]["repairs"] == {}
@@ -500,6 +577,15 @@ def test_half_a_pair_in_utf_16_is_repaired(gait, tmp_path):
     assert [event["name"] for event in back["traceEvents"]] == ["a", "b\ufffdc"]
 
 
+def test_what_is_no_character_of_utf_32_is_repaired(gait, tmp_path):
+    data = json.dumps([span("a-b+c", 1, 1)]).encode("utf-32-le")
+    data = data.replace(b"-\0\0\0", b"\0\xd8\0\0").replace(b"+\0\0\0", b"\xff\xff\xff\x7f")
+    (tmp_path / "w.json").write_bytes(data + b"x")
+    told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
+    assert told["files"][0]["repairs"] == {"bad_utf8": 3, "trailing_bytes": 3}
+    assert [event["name"] for event in back["traceEvents"]] == ["a\ufffdb\ufffdc"]
+
+
 def test_ranks_that_are_missing_or_here_twice_are_said(gait, tmp_path):
     folder = tmp_path / "traces"
     folder.mkdir()
@@ -512,6 +598,49 @@ def test_ranks_that_are_missing_or_here_twice_are_said(gait, tmp_path):
     told = gait("info", "--no-cache", folder).stdout
     assert "Ranks  2 of 8 are here" in told
     assert 'rank 1 is said by "b.json" and by "c.json"' in told
+
+
+@pytest.mark.parametrize("command", ["info", "report"])
+def test_of_many_files_with_one_rank_few_are_named(gait, tmp_path, command):
+    (tmp_path / "traces").mkdir()
+    facts = {"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": [span("s", 1, 2)]}
+    for number in range(10):
+        (tmp_path / "traces" / f"w{number}.json").write_text(json.dumps(facts))
+    told = gait(command, "--no-cache", tmp_path / "traces").stdout
+    assert told.count("rank 0 is said by ") == 4
+    assert "5 more say a rank that another says\n" in told
+
+
+LIKE = {"distributedInfo": {"backend": "nccl", "world_size": 2}, "cuda_runtime_version": 12040}
+UNLIKE = {
+    'the world size is 2 in "a.json" and 4 in "b.json"': {
+        "distributedInfo": {"backend": "nccl", "world_size": 4}
+    },
+    'the backend is "nccl" in "a.json" and "gloo" in "b.json"': {
+        "distributedInfo": {"backend": "gloo", "world_size": 2}
+    },
+    'the device is "H100" in "a.json" and "MI300X" in "b.json"': {
+        "deviceProperties": [{"id": 0, "name": "MI300X"}]
+    },
+    'CUDA\'s version is 12040 in "a.json" and 12060 in "b.json"': {"cuda_runtime_version": 12060},
+    "": {"deviceProperties": [{"id": 0, "name": "H100", "totalGlobalMem": 7}], "more": 1},
+}
+
+
+@pytest.mark.parametrize("words", UNLIKE)
+@pytest.mark.parametrize("command", ["info", "report"])
+def test_traces_of_different_runs_are_told(gait, tmp_path, words, command):
+    (tmp_path / "traces").mkdir()
+    devices = {"deviceProperties": [{"id": 0, "name": "H100", "totalGlobalMem": 5}]}
+    for rank, (name, facts) in enumerate({"a": {}, "b": UNLIKE[words]}.items()):
+        facts = {**devices, **LIKE, **facts, "traceEvents": [span("s", 1, 2)]}
+        facts["distributedInfo"] = {"rank": rank, **facts["distributedInfo"]}
+        (tmp_path / "traces" / f"{name}.json").write_text(json.dumps(facts))
+    told = " ".join(gait(command, "--no-cache", tmp_path / "traces").stdout.split())
+    if words:
+        assert f"look like different runs, and are judged as one: {words}" in told
+    else:
+        assert "different runs" not in told
 
 
 def test_a_name_that_packs_too_well_is_still_read(gait, tmp_path):

@@ -14,6 +14,8 @@ import time
 import pytest
 from terminals import fork_in_terminal
 
+from tests.support.small_disk import small_disk_at
+
 LAUNCHER = re.compile(r"^(GAIT|SLURM|PMI|PMIX|OMPI|FLUX|PALS|HOROVOD|MV2|LSB|JSM)_|^RANK$")
 
 
@@ -156,6 +158,23 @@ def test_nothing_recorded_is_said_with_a_reason(gait, build, tmp_path):
     assert os.listdir(tmp_path) == []
     assert " in named:" in gait("run", "-o", "named", "true").stderr
     assert (tmp_path / "named").is_dir()
+
+
+def test_a_disk_that_is_full_is_why_nothing_was_recorded(gait, build, tmp_path):
+    needs_package(build)
+    with small_disk_at(tmp_path / "disk", "4k"):
+        done = gait("run", "-o", "disk/x", "--", *python(STEPS), env=with_gait(build))
+    assert done.returncode == 0
+    assert done.stderr == (
+        "gait: nothing was recorded in disk/x: cannot write to 'disk/x': No space left on device\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["-q", "--profile"])
+def test_a_program_that_fails_without_a_recording_leaves_no_folder(gait, tmp_path, option):
+    done = gait("run", option, "--", *python("import nothing_of_that_name"))
+    assert done.returncode == 1 and os.listdir(tmp_path) == []
+    assert "no traces" not in done.stderr
 
 
 def test_a_directory_that_holds_something_is_refused(gait, tmp_path):
@@ -474,6 +493,17 @@ def test_a_file_of_which_nothing_is_left_is_told_as_damaged(gait, build, tmp_pat
     report = gait("report", "x").stdout
     assert "\nDAMAGED: gait cannot read any of the run" in report
     assert "NOTHING RECORDED" not in report
+
+
+@pytest.mark.parametrize("is_ranked", [False, True])
+def test_processes_without_a_rank_are_not_told_as_ranks(gait, build, is_ranked):
+    starts = [f'{"RANK=" + str(n) if is_ranked else ""} "$@" &' for n in range(2)]
+    line = ["sh", "-c", " ".join([*starts, "wait"]), "-", *python(STEPS)]
+    gait("run", "-q", "-o", "x", "--", *line, env=with_gait(build))
+    said = " ".join(gait("report", "x").stdout.split())
+    whose = "rank" if is_ranked else "process"
+    assert f"on 2 {'ranks' if is_ranked else 'processes'}, " in said
+    assert f"on average (slowest {whose})" in said
 
 
 @pytest.mark.parametrize("below", [[], ["sh", "-c", 'python3=$1; shift; "$python3" "$@"; :', "-"]])

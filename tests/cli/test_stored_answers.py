@@ -33,7 +33,7 @@ SCREENS = [
 @pytest.mark.parametrize("words", SCREENS, ids=lambda words: words.split()[0])
 def test_no_screen_is_wider_than_78_columns(gait, runs, words):
     told = 0
-    for name in ("h200", "ddp", "sampled"):
+    for name in ("h200", "h200_input", "profile", "ddp", "sampled"):
         lines = gait(*words.split(), str(runs / name)).stdout.splitlines()[1:]  # below the path
         told += len(lines)
         assert [line for line in lines if len(line) > 78] == []

@@ -25,6 +25,7 @@ static void ask_shard(struct event_store *store, const struct source_facts *fact
                                       .file = "fuzz",
                                       .rank = facts->rank,
                                       .base_ns = facts->base_ns,
+                                      .most_copied = SIZE_MAX,
                                       .repairs = repairs};
     if (shard_write(store, &about, &written))
         return;

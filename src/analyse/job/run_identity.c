@@ -9,6 +9,7 @@
 
 #include <gait/trace.h>
 
+#include "base/about/shell_word.h"
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
@@ -82,36 +83,42 @@ static void add_text(struct reading *reading, const char *json)
     buffer_finish(&text);
 }
 
-// As one would type it, but for what a shell does with "$" and its like.
+// An argument behind the others.
+static int add_word(struct buffer *line, const struct buffer *text)
+{
+    const size_t room = SHELL_WORD_ROOM(text->used);
+    char *out = (char *)buffer_reserve(line, room);
+    if (!out)
+        return fail(GAIT_ERR_MEMORY, "a command line is too long");
+    const char *word = shell_word((const char *)text->bytes, out, room);
+    if (word != out)
+        return buffer_append(line, word, strlen(word));
+    line->used += strlen(out);
+    return GAIT_OK;
+}
+
+// As one would type it.
 static void add_command(struct reading *reading, const char *json)
 {
     struct json_reader reader = json_reader_of(slice_of(json));
     struct json_token token;
-    struct buffer line;
+    struct buffer line, text;
     buffer_init(&line, JSON_BYTES);
+    buffer_init(&text, JSON_BYTES);
     enum json_kind kind = json_next(&reader, &token);
     while (!reading->status && kind > JSON_END && (kind = json_next(&reader, &token)) > JSON_END) {
         if (kind != JSON_TEXT || token.depth != 1)
             continue;
-        const size_t before = line.used;
-        int status = before ? buffer_append(&line, " '", 2) : buffer_append(&line, "'", 1);
-        const size_t begin = line.used;
+        text.used = 0;
+        int status = line.used ? buffer_append(&line, " ", 1) : GAIT_OK;
         if (!status)
-            status = decode(token.text, &line);
-        reading->status = status;
-        if (status)
-            break;
-        line.used--; // its 0
-        if (line.used > begin && !memchr(line.bytes + begin, ' ', line.used - begin)) {
-            memmove(line.bytes + begin - 1, line.bytes + begin, line.used - begin);
-            line.used--;
-        } else {
-            reading->status = buffer_append(&line, "'", 1);
-        }
+            status = decode(token.text, &text);
+        reading->status = status ? status : add_word(&line, &text);
     }
     if (line.used)
         add(reading, slice_of(NULL), (struct slice){line.bytes, line.used});
     buffer_finish(&line);
+    buffer_finish(&text);
 }
 
 static void add_commit(struct reading *reading, const char *json)

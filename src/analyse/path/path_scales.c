@@ -9,8 +9,6 @@
 
 #include "base/fail.h"
 
-_Static_assert(OPTION_MOST_TEXTS <= 8 * sizeof(path_mask), "a bit for each scale");
-
 static int read_one(struct path_scale *scale, const char *text)
 {
     const char *sign = strrchr(text, '=');
@@ -30,6 +28,8 @@ int path_scales_read(struct path_scales *scales, const struct option_texts *text
 {
     int status = GAIT_OK;
     *scales = (struct path_scales){.count = 0};
+    if (texts->count > PATH_MOST_SCALES)
+        return fail(GAIT_ERR_ARGUMENT, "'--scale' may be given %d times at most", PATH_MOST_SCALES);
     for (size_t i = 0; i < texts->count && !status; i++) {
         status = read_one(&scales->rows[i], texts->texts[i]);
         scales->count += !status;

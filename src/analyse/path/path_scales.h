@@ -19,9 +19,10 @@ struct path_scale {
 
 // Which scales a name meets, as bits.
 typedef uint8_t path_mask;
+enum { PATH_MOST_SCALES = 8 * sizeof(path_mask) };
 
 struct path_scales {
-    struct path_scale rows[OPTION_MOST_TEXTS];
+    struct path_scale rows[PATH_MOST_SCALES];
     size_t count;
 };
 

@@ -170,7 +170,7 @@ static void rest_on_work(struct verdict *verdict, const struct judged *judged, e
     if (work == WORK_EVAL_MODE)
         verdict_say(verdict, NOTE_EVAL_MODE);
     else if (most->total_ns < sum_ns)
-        verdict_say(verdict, NOTE_TAKES_MOSTLY);
+        verdict_say(verdict, most->total_ns > sum_ns / 2 ? NOTE_TAKES_MOSTLY : NOTE_TAKES_LARGEST);
     else
         verdict_say(verdict, most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED);
 }

@@ -103,7 +103,7 @@ static const struct column step_columns[] = {
     {.key = "start_ns"},
     {.key = "length_ns", .label = "length", .unit = UNIT_NS, .width = 9},
     {.label = "", .unit = UNIT_SHARE, .width = 8},
-    {.label = "most of it", .flags = COLUMN_LEFT},
+    {.label = "most of it", .flags = COLUMN_LEFT | COLUMN_PLACE},
 };
 static const struct table step_table = {
     .key = "steps", .heading = "Steps", COLUMNS_ARE(step_columns), .most = 12, .more = "more"};

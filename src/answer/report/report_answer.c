@@ -163,17 +163,29 @@ static void put_verdict(const struct making *making)
 
 // --- steps and where they go -----------------------------------------------------------
 
+static bool is_of_ranks(const struct run_report *report)
+{
+    bool has_rank = false;
+    for (size_t i = 0; i < report->thread_count && !has_rank; i++)
+        has_rank = report->threads[i].rank >= 0;
+    return has_rank;
+}
+
 static void say_steps(const struct making *making)
 {
     const struct run_report *report = making->report;
+    const bool has_ranks = is_of_ranks(report);
     const struct steps_summary *steps = &report->steps;
     char ranks[64] = "", average[128] = "", open[64] = "", text[400];
     if (report->rank_count > 1)
-        snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
+        snprintf(ranks, sizeof ranks, " on %" PRIu32 " %s", report->rank_count,
+                 has_ranks ? "ranks" : "processes");
     if (steps->count)
         snprintf(average, sizeof average, ", %s on average%s, %s of the run",
                  units_ns(steps->total_ns / (int64_t)steps->count).text,
-                 *ranks ? " (slowest rank)" : "",
+                 !*ranks     ? ""
+                 : has_ranks ? " (slowest rank)"
+                             : " (slowest process)",
                  units_share((uint64_t)steps->total_ns, (uint64_t)report->wall_ns).text);
     if (report->open_steps)
         snprintf(open, sizeof open, "; %s not finished", units_count(report->open_steps).text);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/about/shell_word.h"
 #include "base/fail.h"
 #include "base/units.h"
 #include "cli/frame/command.h"
@@ -155,7 +156,7 @@ static void tell_end(const struct recording *recording)
     }
     if (recording->values->is_quiet)
         return;
-    const char *path = say_path(recording->output.path, quoted, sizeof quoted);
+    const char *path = shell_word(recording->output.path, quoted, sizeof quoted);
     const double rate = totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0;
     snprintf(told, sizeof told,
              "%s sample%s in %s round%s, %.1f s (%s rounds/s of %s asked); %s late, %.2f %% cut, "

@@ -14,6 +14,7 @@
 
 #include <gait/internal/schedule.h>
 
+#include "base/about/shell_word.h"
 #include "base/fail.h"
 #include "base/process.h"
 #include "base/units.h"
@@ -196,11 +197,13 @@ static void tell_end(const struct session *session, const struct launch *launch)
     char died[64] = "", quoted[2 * PATH_MAX];
     if (WIFSIGNALED(launch->wait_status))
         snprintf(died, sizeof died, "killed by signal %d; ", WTERMSIG(launch->wait_status));
-    const char *path = say_path(directory->path, quoted, sizeof quoted);
+    const char *path = shell_word(directory->path, quoted, sizeof quoted);
     if (!content.shards) {
         const char *may_be = session->has_no_package
                                  ? "gait's Python package is not where it was installed beside "
                                    "this gait; install both together, or import gait in the program"
+                             : run_directory_try(directory)
+                                 ? fail_text()
                                  : "no process imported torch or gait or called gait_start(), or "
                                    "starting failed; gait record samples any Python program";
         bool is_gone = run_directory_remove_unused(directory, false);
@@ -212,6 +215,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
         else
             say("%snothing was recorded%s%s: %s", died, is_gone ? "" : " in ", is_gone ? "" : path,
                 may_be);
+        fail_clear();
         return;
     }
     tell_where_buffers_lay(path);
@@ -288,6 +292,7 @@ static int finish_recording(struct session *session, const struct launch *launch
     note_outcome(session, launch);
     const bool speaks = is_first(session);
     const bool tells = speaks && !session->values.is_quiet;
+    const bool is_empty = !run_directory_content(&session->directory).shards;
     const bool has_profiler = run_profile_said(&session->profile, SETTING_PROFILER);
     const struct run_end end = {.directory = session->directory.path,
                                 .invocation = session->directory.invocation,
@@ -303,8 +308,11 @@ static int finish_recording(struct session *session, const struct launch *launch
     }
     if (tells && has_profiler)
         tell_end(session, launch);
-    if (!session->directory.is_nested)
+    // that there is nothing to make traces of was said
+    if (!session->directory.is_nested && !(tells && is_empty))
         run_profile_write(&session->profile, &end);
+    if (speaks && !tells)
+        run_directory_remove_unused(&session->directory, false);
     return launch_exit_code(launch);
 }
 

@@ -8,7 +8,7 @@
 #include "cli/frame/options.h"
 #include "launch/exit_code.h"
 
-enum { COMMAND_VALUES_BYTES = 512 }; // tests/unit/cli/test_command.c asks all tables
+enum { COMMAND_VALUES_BYTES = 1024 }; // tests/unit/cli/test_command.c asks all tables
 
 struct command {
     const char *name;               // "" is gait itself

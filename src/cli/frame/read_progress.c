@@ -28,7 +28,10 @@ void read_progress_add(struct read_progress *progress, uint64_t bytes)
     if (!progress->is_wanted || clock_steady_ns() < progress->next_ns)
         return;
     progress->next_ns = clock_steady_ns() + STEP_NS;
-    if (progress->all >= progress->done)
+    if (!bytes && progress->done >= progress->all)
+        snprintf(words, sizeof words, ERASE "gait: read %s, writing what it holds",
+                 units_bytes(progress->done).text);
+    else if (progress->all >= progress->done)
         snprintf(words, sizeof words, ERASE "gait: read %s of %s",
                  units_share(progress->done, progress->all).text, units_bytes(progress->all).text);
     else

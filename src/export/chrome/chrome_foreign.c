@@ -16,7 +16,7 @@
 
 #define FACT "trace."
 #define OF_END "gait.end."
-#define MOST_NAMING (UINT64_C(1) << 28) // events; a shard says how often each stands
+#define MOST_AGAIN (UINT64_C(1) << 30) // bytes; a shard says how often each name stands
 #define MAX_TEXT_BYTES ((size_t)1 << 30)
 
 struct foreign_writer {
@@ -264,15 +264,18 @@ static void write_names(struct foreign_writer *writer)
     struct json_reader counts = json_reader_of(slice_of(counts_json ? counts_json : ""));
     struct json_token token;
     struct slice object;
-    uint64_t left = MOST_NAMING;
+    uint64_t left = MOST_AGAIN;
     const bool is_list =
         json && json_is_valid(slice_of(json)) && json_next(&list, &token) == JSON_ARRAY;
     const bool has_counts = json_next(&counts, &token) == JSON_ARRAY;
     while (is_list && next_object(&list, &object)) {
         const bool is_told = has_counts && json_next(&counts, &token) == JSON_NUMBER;
-        uint64_t times = is_told ? strtoull((const char *)token.text.bytes, NULL, 10) : 1;
-        times = times < left ? times : left;
-        for (left -= times; times; times--) {
+        const uint64_t bytes = object.count + sizeof ",\n" - 1;
+        uint64_t again = is_told ? strtoull((const char *)token.text.bytes, NULL, 10) : 1;
+        again -= again > 0; // it stands there once in any case
+        again = again < left / bytes ? again : left / bytes;
+        left -= again * bytes;
+        for (uint64_t times = again + 1; times; times--) {
             output_text(writer->out, writer->has_events ? ",\n" : "\n");
             output_write(writer->out, object.bytes, object.count);
             writer->has_events = true;

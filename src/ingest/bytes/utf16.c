@@ -5,34 +5,59 @@
 
 #include "base/utf8.h"
 
-bool utf16_begins(struct slice text, bool *ret_is_big)
+// The mark of UTF-32 begins with that of UTF-16, so it stands first.
+static const struct utf16_form forms[] = {
+    {{0xFF, 0xFE, 0, 0}, 4, 4, 4, false},
+    {{0, 0, 0xFE, 0xFF}, 4, 4, 4, true},
+    {{'{', 0, 0, 0}, 4, 0, 4, false},
+    {{'[', 0, 0, 0}, 4, 0, 4, false},
+    {{0, 0, 0, '{'}, 4, 0, 4, true},
+    {{0, 0, 0, '['}, 4, 0, 4, true},
+    {{0xFF, 0xFE}, 2, 2, 2, false},
+    {{0xFE, 0xFF}, 2, 2, 2, true},
+    {{'{', 0}, 2, 0, 2, false},
+    {{'[', 0}, 2, 0, 2, false},
+    {{0, '{'}, 2, 0, 2, true},
+    {{0, '['}, 2, 0, 2, true},
+};
+
+const struct utf16_form *utf16_begins(struct slice text)
 {
-    if (text.count < 2)
-        return false;
-    *ret_is_big = text.bytes[0] == 0xFE;
-    return memcmp(text.bytes, *ret_is_big ? "\xFE\xFF" : "\xFF\xFE", 2) == 0;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (text.count >= forms[i].head_bytes &&
+            !memcmp(text.bytes, forms[i].head, forms[i].head_bytes))
+            return &forms[i];
+    return NULL;
 }
 
-// Two bytes become three at most.
+// Two bytes become three at most, and four stay four.
 size_t utf16_wants(const struct utf16 *utf16, size_t room)
 {
     const size_t all = room / 3 * 2 < UTF16_STRETCH ? room / 3 * 2 : UTF16_STRETCH;
-    return all > utf16->used + 2 ? all - utf16->used : 2;
+    const size_t unit = utf16->form->unit_bytes;
+    return all > utf16->used + unit ? all - utf16->used : unit;
 }
 
 static uint32_t unit_at(const struct utf16 *utf16, size_t at)
 {
-    const uint32_t first = utf16->in[at], second = utf16->in[at + 1];
-    return utf16->is_big ? first << 8 | second : second << 8 | first;
+    const unsigned count = utf16->form->unit_bytes;
+    uint32_t unit = 0;
+    for (unsigned i = 0; i < count; i++)
+        unit = unit << 8 | utf16->in[at + (utf16->form->is_big ? i : count - 1 - i)];
+    return unit;
 }
 
 size_t utf16_convert(struct utf16 *utf16, bool is_end, uint8_t *out)
 {
+    const size_t unit = utf16->form->unit_bytes;
     size_t at = 0, put = 0;
-    for (; at + 2 <= utf16->used; at += 2) {
+    for (; at + unit <= utf16->used; at += unit) {
         uint32_t code = unit_at(utf16, at);
-        if (code >= 0xD800 && code < 0xE000) {
-            const bool is_high = code < 0xDC00, has_low = at + 4 <= utf16->used;
+        if (code > 0x10FFFF) {
+            code = 0xFFFD;
+            utf16->broken++;
+        } else if (code >= 0xD800 && code < 0xE000) {
+            const bool is_high = code < 0xDC00 && unit == 2, has_low = at + 4 <= utf16->used;
             if (is_high && !has_low && !is_end)
                 break;
             const uint32_t low = is_high && has_low ? unit_at(utf16, at + 2) : 0;
@@ -46,7 +71,7 @@ size_t utf16_convert(struct utf16 *utf16, bool is_end, uint8_t *out)
         else
             put += utf8_put((char *)out + put, code);
     }
-    if (is_end && at < utf16->used) { // half of a unit
+    if (is_end && at < utf16->used) { // a part of a unit
         put += utf8_put((char *)out + put, 0xFFFD);
         utf16->broken++;
         at = utf16->used;

@@ -212,6 +212,17 @@ TEST("verdict: phases of one kind are taken together")
     is_int(permille(&verdict, "phase_share"), 300);
 }
 
+TEST("verdict: a phase is most of its kind only where it is more than half of it")
+{
+    const struct named phases[] = {{"forward", 300}, {"backward", 350}, {"optimizer", 240}};
+    struct verdict verdict = judge(phases, 3, 100);
+    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
+    ok(says(&verdict, NOTE_TAKES_LARGEST));
+    ok(!says(&verdict, NOTE_TAKES_MOSTLY));
+    is_int(permille(&verdict, "share"), 890);
+    is_int(permille(&verdict, "phase_share"), 350);
+}
+
 TEST("verdict: a word inside another word means nothing")
 {
     const struct named phases[] = {{"unload_metadata", 900}};

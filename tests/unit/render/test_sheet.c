@@ -276,6 +276,27 @@ TEST("sheet: lines keep their layout, and a flat table has no heading in text")
     sheet_drop(sheet);
 }
 
+TEST("sheet: a title's sentence wraps, and a name with brackets inside stays itself")
+{
+    static const struct column place_columns[] = {
+        {.label = "what", .flags = COLUMN_LEFT | COLUMN_PLACE}};
+    static const struct table places = {
+        .heading = "Places", .look = TABLE_FLAT, COLUMNS_ARE(place_columns)};
+    struct sheet *sheet;
+    if (!ok(!sheet_new(&sheet)))
+        return;
+    sheet_title(sheet, "run",
+                "eight words of nine letters fill a line, so that here the sentence "
+                "goes on below it");
+    sheet_table(sheet, &places);
+    sheet_row(sheet, (struct value[]){value_text("load (fast) path")}, 0);
+    sheet_end(sheet);
+    is_str(print(sheet, "text", NULL),
+           "run\neight words of nine letters fill a line, so that here the sentence goes on\n"
+           "below it\nwhat\nload (fast) path\n");
+    sheet_drop(sheet);
+}
+
 TEST("sheet: svg draws a table with bars, and says what it could draw")
 {
     struct sheet *sheet = make(&falling, "<large>");
