@@ -40,8 +40,9 @@ struct fact_slice {
     const struct fact_pieces *pieces; // NULL: nobody asked for arguments
 };
 
-// The arguments of a row, as gait_batch_args() tells them; good until the next call.
+// The arguments of a row by their keys (load/arg_keys.h).
+struct arg_keys;
 GAIT_CHECK int fact_args(const struct fact_slice *slice, const struct fact_row *row,
-                         const struct gait_arg **ret_args, size_t *ret_count);
+                         struct arg_keys *keys, struct gait_arg *ret_args);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "base/invariant.h"
 #include "facts/run_merge.h"
+#include "load/arg_keys.h"
 #include "load/shard_owner.h"
 
 enum { SLICE_ROWS = 1 << 16, MOST_FRAMES = 1 << 28, MOST_ROWS = 1 << 30 };
@@ -77,7 +78,6 @@ static int add_piece(struct fact_pieces *pieces, struct stream_piece *piece)
 static void free_piece(struct stream_piece *piece)
 {
     event_frame_finish(&piece->frame);
-    arg_list_finish(&piece->args);
     free(piece);
 }
 
@@ -91,7 +91,6 @@ static int take_piece(struct rank_stream *stream, struct stream_piece **ret_piec
         if (!piece)
             return fail(GAIT_ERR_MEMORY, "no memory for a frame");
         event_frame_init(&piece->frame);
-        arg_list_init(&piece->args);
     }
     piece->open = NULL;
     piece->at = piece->end = 0;
@@ -402,24 +401,23 @@ int rank_stream_next(struct rank_stream *stream, struct fact_slice *ret_slice)
 
 // --- arguments -------------------------------------------------------------------------------
 
-int fact_args(const struct fact_slice *slice, const struct fact_row *row,
-              const struct gait_arg **ret_args, size_t *ret_count)
+int fact_args(const struct fact_slice *slice, const struct fact_row *row, struct arg_keys *keys,
+              struct gait_arg *ret_args)
 {
-    struct stream_piece *piece = slice->pieces->pieces[row->piece];
+    const struct stream_piece *piece = slice->pieces->pieces[row->piece];
     const struct dictionary *dictionary = &slice->trace->run.shards[piece->shard]->dictionary;
     const struct event_frame *frame = &piece->frame;
     const size_t at = row->place;
     struct arg_source source = {.row = at};
+    uint64_t form = 0;
     if (piece->open)
         source.packed = piece->open[at].args;
     else if (frame->has_bytes)
         source.packed = frame->bytes[at];
     if (!piece->open && frame->numbers[ROLE_FORM]) {
-        source.form = dictionary_form(dictionary, frame->numbers[ROLE_FORM][at]).args;
+        form = frame->numbers[ROLE_FORM][at];
+        source.form = dictionary_form(dictionary, form).args;
         source.columns = &frame->numbers[ROLE_LINK];
     }
-    const int status = arg_list_unpack(&piece->args, &source, dictionary);
-    *ret_args = piece->args.args;
-    *ret_count = piece->args.count;
-    return status == GAIT_ERR_FORMAT ? GAIT_OK : status; // what stands before nonsense is kept
+    return arg_keys_read(keys, dictionary, form, &source, ret_args);
 }

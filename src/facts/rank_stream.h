@@ -11,7 +11,6 @@
 #include <stdbool.h>
 
 #include "facts/fact_slice.h"
-#include "load/arg_list.h"
 #include "load/order/event_frame.h"
 #include "load/shard/open_events.h"
 
@@ -22,7 +21,6 @@ struct stream_frame { // one that was not begun yet
 
 struct stream_piece { // a decoded frame, or rows that were open when the recording ended
     struct event_frame frame;
-    struct arg_list args; // of the row that was asked about last
     const struct open_event *open;
     uint32_t track, shard;
     size_t at, end, rows; // rows [at, end) stand in the slice

@@ -68,6 +68,22 @@ static void fill_blank(struct gait_arg *arg, const struct args_item *item, uint6
     }
 }
 
+void arg_list_value(struct gait_arg *arg, const struct args_item *item,
+                    const struct arg_source *source, const struct dictionary *dictionary)
+{
+    *arg = (struct gait_arg){.key = dictionary_text(dictionary, item->key),
+                             .kind = (enum gait_arg_kind)item->kind,
+                             .integer = item->integer,
+                             .real = item->real};
+    if (item->kind == ARGS_STRING || item->kind == ARGS_JSON) {
+        arg->kind = item->kind == ARGS_STRING ? GAIT_ARG_TEXT : GAIT_ARG_JSON;
+        set_text(arg, dictionary, (uint32_t)item->integer);
+    } else if (item->kind >= ARGS_BLANK_INT) {
+        const uint64_t *column = source->columns ? source->columns[item->blank] : NULL;
+        fill_blank(arg, item, column ? column[source->row] : 0, dictionary);
+    }
+}
+
 static int add_item(struct arg_list *list, const struct args_item *item,
                     const struct arg_source *source, const struct dictionary *dictionary)
 {
@@ -78,21 +94,12 @@ static int add_item(struct arg_list *list, const struct args_item *item,
     if (status)
         return status;
     arg = &list->args[list->count];
-    *arg = (struct gait_arg){.key = dictionary_text(dictionary, item->key),
-                             .kind = (enum gait_arg_kind)item->kind,
-                             .integer = item->integer,
-                             .real = item->real};
-    if (item->kind == ARGS_STRING || item->kind == ARGS_JSON) {
-        arg->kind = item->kind == ARGS_STRING ? GAIT_ARG_TEXT : GAIT_ARG_JSON;
-        set_text(arg, dictionary, (uint32_t)item->integer);
-    } else if (item->kind == ARGS_TEXT || item->kind == ARGS_RAW) {
+    arg_list_value(arg, item, source, dictionary);
+    if (item->kind == ARGS_TEXT || item->kind == ARGS_RAW) {
         arg->text_bytes = item->text.count;
         status = buffer_append(&list->text, item->text.bytes, item->text.count);
         if (!status)
             status = buffer_append(&list->text, "", 1);
-    } else if (item->kind >= ARGS_BLANK_INT) {
-        const uint64_t *column = source->columns ? source->columns[item->blank] : NULL;
-        fill_blank(arg, item, column ? column[source->row] : 0, dictionary);
     }
     list->count += !status;
     return status;

@@ -2,12 +2,12 @@
 #include "analyse/device/kernels.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "facts/facts.h"
 #include "facts/launches.h"
+#include "load/arg_keys.h"
 #include "load/site_role.h"
 
 enum { MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
@@ -16,7 +16,12 @@ struct part {
     struct kernels sums;
     struct hash_index index;
     const struct gait_trace *trace;
+    struct arg_keys keys;
 };
+
+enum { OCCUPANCY, BLOCKS, REGISTERS, KEYS };
+static const char *const key_names[KEYS] = {"est. achieved occupancy %", "blocks per SM",
+                                            "registers per thread"};
 
 static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
@@ -24,6 +29,7 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     (void)shard;
     (void)answer;
     part->trace = trace;
+    arg_keys_init(&part->keys, key_names, KEYS);
     return GAIT_OK;
 }
 
@@ -65,29 +71,17 @@ static int add_sum(struct kernels *sums, struct hash_index *index, const struct 
 
 // --- rows ------------------------------------------------------------------------------
 
-static double number_of(const struct gait_arg *arg)
+static void take_args(struct kernel_sum *sum, const struct gait_arg *args)
 {
-    return arg->kind == GAIT_ARG_INT ? (double)arg->integer : arg->real;
-}
-
-static int take_args(struct kernel_sum *sum, const struct fact_slice *slice,
-                     const struct fact_row *row)
-{
-    const struct gait_arg *args;
-    size_t count;
-    int status = fact_args(slice, row, &args, &count);
-    for (size_t i = 0; i < count && !status; i++) {
-        if (args[i].kind != GAIT_ARG_INT && args[i].kind != GAIT_ARG_REAL)
-            continue;
-        if (strcmp(args[i].key, "est. achieved occupancy %") == 0) {
-            sum->occupancy = number_of(&args[i]) * (double)sum->sum_ns;
-            sum->told_ns = sum->sum_ns;
-        } else if (strcmp(args[i].key, "blocks per SM") == 0)
-            sum->blocks_per_sm = number_of(&args[i]) * (double)sum->sum_ns;
-        else if (strcmp(args[i].key, "registers per thread") == 0 && args[i].integer > 0)
-            sum->registers = (uint64_t)args[i].integer;
+    double number;
+    if (arg_list_number(&args[OCCUPANCY], &number)) {
+        sum->occupancy = number * (double)sum->sum_ns;
+        sum->told_ns = sum->sum_ns;
     }
-    return status;
+    if (arg_list_number(&args[BLOCKS], &number))
+        sum->blocks_per_sm = number * (double)sum->sum_ns;
+    if (args[REGISTERS].kind == GAIT_ARG_INT && args[REGISTERS].integer > 0)
+        sum->registers = (uint64_t)args[REGISTERS].integer;
 }
 
 static int add_kernel(struct part *part, const struct fact_slice *slice,
@@ -101,7 +95,10 @@ static int add_kernel(struct part *part, const struct fact_slice *slice,
                              .sum_ns = ns,
                              .least_ns = ns,
                              .most_ns = ns};
-    const int status = take_args(&sum, slice, row);
+    struct gait_arg args[KEYS];
+    const int status = fact_args(slice, row, &part->keys, args);
+    if (!status)
+        take_args(&sum, args);
     return status ? status : add_sum(&part->sums, &part->index, &sum);
 }
 
@@ -143,6 +140,7 @@ static void drop(void *made)
     struct part *part = made;
     kernels_finish(&part->sums);
     hash_index_finish(&part->index);
+    arg_keys_finish(&part->keys);
 }
 
 static int by_time(const void *left, const void *right)

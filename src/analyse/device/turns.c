@@ -14,7 +14,7 @@
 #include "facts/facts.h"
 #include "facts/launches.h"
 #include "facts/sweep.h"
-#include "load/site_role.h"
+#include "load/arg_keys.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_ROWS = 1 << 28, MOST_DEVICES = 64 };
@@ -39,7 +39,11 @@ struct part {
     size_t fill_count;
     uint32_t track; // of the last kernel, and its device
     int32_t device;
+    struct arg_keys keys;
 };
+
+enum { BLOCKS, OCCUPANCY, KEYS };
+static const char *const key_names[KEYS] = {"blocks per SM", "est. achieved occupancy %"};
 
 // --- time passes ---------------------------------------------------------------------------
 
@@ -151,31 +155,23 @@ static struct device_fill *fill_of(struct part *part, int32_t device, int64_t at
     return &part->fills[at];
 }
 
-static double number_of(const struct gait_arg *arg)
-{
-    return arg->kind == GAIT_ARG_INT    ? (double)arg->integer
-           : arg->kind == GAIT_ARG_REAL ? arg->real
-                                        : NAN;
-}
-
 static int fill(struct part *part, const struct fact_slice *slice, const struct feed_head *head)
 {
     struct fill_kernel kernel = {head->start_ns, head->end_ns, NAN, NAN};
-    const struct gait_arg *args;
-    size_t count;
-    int status = fact_args(slice, head->row, &args, &count);
-    for (size_t i = 0; i < count && !status; i++) {
-        if (strcmp(args[i].key, "blocks per SM") == 0)
-            kernel.blocks = number_of(&args[i]);
-        else if (strcmp(args[i].key, "est. achieved occupancy %") == 0)
-            kernel.occupancy = number_of(&args[i]);
-    }
+    struct gait_arg args[KEYS];
+    const int status = fact_args(slice, head->row, &part->keys, args);
+    if (status)
+        return status;
+    if (!arg_list_number(&args[BLOCKS], &kernel.blocks))
+        kernel.blocks = NAN;
+    if (!arg_list_number(&args[OCCUPANCY], &kernel.occupancy))
+        kernel.occupancy = NAN;
     if (part->track != head->track->track) {
         part->track = head->track->track;
         part->device = activity_device(part->trace, part->track);
     }
-    struct device_fill *of = status ? NULL : fill_of(part, part->device, head->start_ns);
-    return of ? device_fill_add(of, &kernel) : status;
+    struct device_fill *of = fill_of(part, part->device, head->start_ns);
+    return of ? device_fill_add(of, &kernel) : GAIT_OK;
 }
 
 // The first step that had not ended when the work was given.
@@ -278,6 +274,7 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     part->sweep.lanes = ACTIVITY_COUNT;
     part->tail_ns = part->later_end_ns = INT64_MIN;
     part->track = GAIT_NO_TRACK;
+    arg_keys_init(&part->keys, key_names, KEYS);
     part->feed.outermost = (1u << ACTIVITY_COUNT) - (1u << LANE_COUNT) + (1u << ACTIVITY_COPY_CALL);
     part->fill_tails = calloc(MOST_DEVICES, sizeof *part->fill_tails);
     if (!part->fill_tails)
@@ -372,6 +369,7 @@ static void drop(void *made)
     feed_finish(&part->feed);
     for (size_t i = 0; i < part->fill_count; i++)
         device_fill_finish(&part->fills[i]);
+    arg_keys_finish(&part->keys);
     free(part->fill_tails);
     free(part->kinds);
 }
