@@ -158,7 +158,8 @@ int rank_stream_open(struct rank_stream *stream, struct gait_trace *trace, uint3
     *stream = (struct rank_stream){.trace = trace,
                                    .columns = columns,
                                    .slice_rows = slice_rows ? slice_rows : SLICE_ROWS,
-                                   .head_ns = INT64_MAX};
+                                   .head_ns = INT64_MAX,
+                                   .since_ns = INT64_MIN};
     int status = event_decoder_init(&stream->decoder);
     if (!status)
         status = add_shard(stream, shard);
@@ -359,6 +360,19 @@ static size_t fill_track(const struct rank_stream *stream, size_t first, struct 
     return i;
 }
 
+static bool is_in_order(const struct fact_rows *track, const struct fact_slice *slice,
+                        int64_t since_ns)
+{
+    for (size_t i = 0; i < track->count; i++) {
+        const struct fact_row *row = &track->rows[i];
+        if (row->start_ns < (i ? track->rows[i - 1].start_ns : since_ns) ||
+            (slice->until_ns != INT64_MAX && row->start_ns >= slice->until_ns) ||
+            row->end_ns < row->start_ns)
+            return false;
+    }
+    return true;
+}
+
 static int fill_slice(struct rank_stream *stream, struct fact_slice *slice)
 {
     size_t rows = 0, filled = 0;
@@ -376,6 +390,7 @@ static int fill_slice(struct rank_stream *stream, struct fact_slice *slice)
     for (size_t i = 0; i < stream->open.count;) {
         struct fact_rows *track = &stream->tracks[slice->count];
         i = fill_track(stream, i, stream->rows + filled, track);
+        GAIT_ASSERT(is_in_order(track, slice, stream->since_ns));
         filled += track->count;
         slice->count += track->count > 0;
     }
@@ -395,6 +410,7 @@ int rank_stream_next(struct rank_stream *stream, struct fact_slice *ret_slice)
     if (!status)
         status = fill_slice(stream, &slice);
     stream->is_over = slice.until_ns == INT64_MAX;
+    stream->since_ns = slice.until_ns;
     *ret_slice = slice;
     return status ? status : 1;
 }

@@ -39,7 +39,8 @@ struct rank_stream {
     size_t count, capacity, next;
     struct fact_pieces open, spare;
     size_t rows_open;
-    int64_t head_ns; // no row that waits starts before
+    int64_t head_ns;  // no row that waits starts before
+    int64_t since_ns; // the end of the slice before
     bool is_over;
     struct event_decoder decoder;
     struct fact_row *rows, *room;

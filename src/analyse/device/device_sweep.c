@@ -224,6 +224,17 @@ int device_sweep_last(struct device_sweep *sweep, uint32_t window)
     return status;
 }
 
+// Its states are all of its time, the causes all of its idle time.
+static bool adds_up(const struct breakdown *sums)
+{
+    uint64_t states_ns = 0, idle_ns = 0;
+    for (unsigned state = 0; state < DEVICE_STATES; state++)
+        states_ns += sums->state_ns[state];
+    for (unsigned cause = 0; cause < IDLE_CAUSES; cause++)
+        idle_ns += sums->idle_ns[cause];
+    return states_ns == sums->span_ns && idle_ns == sums->state_ns[0];
+}
+
 void device_sweep_finish(struct device_sweep *sweep)
 {
     if (sweep->is_closing)
@@ -233,4 +244,5 @@ void device_sweep_finish(struct device_sweep *sweep)
     for (size_t i = 0; i < sweep->window_count; i++)
         breakdown_add(&sweep->whole, &sweep->lasts[i].sums, false);
     sweep->window_count = 0;
+    GAIT_ASSERT(adds_up(&sweep->whole));
 }

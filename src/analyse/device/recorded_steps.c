@@ -6,17 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/report/torch_report.h"
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "load/shard_owner.h"
+#include "load/site_role.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_STEPS = 1 << 26, EDGE_NS = 100000 };
 #define MOST_NAMES ((size_t)1 << 30)
 
-struct finding {
+struct step_search {
     struct recorded_steps *steps;
     const struct gait_trace *trace;
     bool only_devices;
@@ -46,7 +48,7 @@ static bool has_devices(const struct gait_trace *trace, uint32_t shard,
     return false;
 }
 
-static void take_phase(struct finding *finding, const struct gait_event *phase, uint32_t shard)
+static void take_phase(struct step_search *finding, const struct gait_event *phase, uint32_t shard)
 {
     const struct array_shape shape = {sizeof(struct recorded_phase), MOST_STEPS};
     struct recorded_steps *steps = finding->steps;
@@ -70,7 +72,7 @@ static void take_phase(struct finding *finding, const struct gait_event *phase, 
 static void take_step(const struct gait_event *step, uint32_t shard, void *context)
 {
     const struct array_shape shape = {sizeof(struct recorded_step), MOST_STEPS};
-    struct finding *finding = context;
+    struct step_search *finding = context;
     struct recorded_steps *steps = finding->steps;
     struct recorded_step row = {.shard = shard,
                                 .track = step->track,
@@ -82,7 +84,8 @@ static void take_step(const struct gait_event *step, uint32_t shard, void *conte
     if (finding->status || step->kind != GAIT_KIND_STEP || step->duration_ns < 0 ||
         __builtin_add_overflow(step->start_ns, step->duration_ns, &row.step.end_ns))
         return;
-    row.has_devices = has_devices(finding->trace, shard, &row.step);
+    row.has_devices = gait_trace_metadata(finding->trace, shard, meta.source) ||
+                      has_devices(finding->trace, shard, &row.step);
     if (finding->only_devices && !row.has_devices)
         return;
     const int bytes = snprintf(name, sizeof name, "step %" PRIu64, step->id);
@@ -106,8 +109,9 @@ static int by_shard(const void *left, const void *right)
 
 int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace, bool only_devices)
 {
-    struct finding finding = {steps, trace, only_devices, GAIT_OK};
-    bool is_any = !only_devices;
+    struct step_search finding = {steps, trace, only_devices, GAIT_OK};
+    bool is_any = !only_devices ||
+                  (torch_report_is_imported(trace) && !site_role_any(trace, ROLE_BIT(ROLE_STEP)));
     *steps = (struct recorded_steps){.count = 0};
     arena_init(&steps->names, MOST_NAMES);
     for (uint32_t i = 0; i < trace->run.shard_count; i++)

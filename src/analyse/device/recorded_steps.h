@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of gait's own recordings: those that the report counts.
+// The steps that the report counts, but for those that a profiler numbered: of gait's own
+// recordings, and of traces of other tools whose loader, optimizer or ops tell them.
 #ifndef GAIT_ANALYSE_RECORDED_STEPS_H
 #define GAIT_ANALYSE_RECORDED_STEPS_H
 

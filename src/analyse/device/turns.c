@@ -11,6 +11,7 @@
 #include "analyse/steps/trace_facts.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "facts/facts.h"
 #include "facts/launches.h"
 #include "facts/sweep.h"
@@ -292,6 +293,14 @@ static void subtract(struct turn_sums *to, const struct turn_sums *sums)
         to->ns[i] = sums->ns[i] - to->ns[i];
 }
 
+static uint64_t sum_of(const struct turn_sums *sums)
+{
+    uint64_t sum_ns = 0;
+    for (unsigned i = 0; i < TURN_PARTS; i++)
+        sum_ns += sums->ns[i];
+    return sum_ns;
+}
+
 static void settle_turns(struct part *part)
 {
     struct turn_rank *rank = &part->rank;
@@ -303,6 +312,7 @@ static void settle_turns(struct part *part)
         const bool is_last = i + 1 == rank->count;
         subtract(&turn->sums, is_last ? &part->tail : &turn[1].sums);
         turn->end_ns = is_last ? part->tail_ns : turn[1].start_ns;
+        GAIT_ASSERT(sum_of(&turn->sums) == (uint64_t)turn->end_ns - (uint64_t)turn->start_ns);
         reached_ns = turn->host_end_ns > reached_ns ? turn->host_end_ns : reached_ns;
         reached_ns = turn->device_end_ns > reached_ns ? turn->device_end_ns : reached_ns;
         turn->period_ns = i ? reached_ns - before_ns : -1;

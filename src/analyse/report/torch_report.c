@@ -198,7 +198,7 @@ static int make(struct torch_reading *reading, struct run_report *report, struct
     return GAIT_OK;
 }
 
-static bool is_any_imported(const struct gait_trace *trace)
+bool torch_report_is_imported(const struct gait_trace *trace)
 {
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
         if (gait_trace_metadata(trace, i, meta.import))
@@ -210,7 +210,7 @@ int torch_report_begin(struct torch_reading *reading, struct run_report *report,
                        const struct gait_trace *trace, uint32_t main_track)
 {
     *reading = (struct torch_reading){.torch = NULL};
-    if (!torch_report_concerns(trace) && !is_any_imported(trace))
+    if (!torch_report_concerns(trace) && !torch_report_is_imported(trace))
         return GAIT_OK;
     struct torch_report *torch = arena_take(&report->arena, sizeof *torch);
     reading->ranks = malloc(sizeof *reading->ranks);

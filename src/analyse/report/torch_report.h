@@ -104,6 +104,9 @@ struct run_report;
 // Whether the run is PyTorch's: a process of it imported torch.
 bool torch_report_concerns(const struct gait_trace *trace);
 
+// Whether a shard of it was imported from another tool's trace.
+bool torch_report_is_imported(const struct gait_trace *trace);
+
 // What the first reading of a PyTorch run's events brings.
 struct torch_reading {
     struct torch_report *torch; // NULL: the run is none

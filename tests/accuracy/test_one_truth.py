@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where two answers tell the same thing of a trace, they tell the same."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+
+import pytest
+
+SHARED = pathlib.Path(__file__).parents[3] / "shared"
+LARGE = 300_000  # bytes; larger ones take half a minute together
+TRACES = sorted(
+    path
+    for folder in ("traces", "oracles/verdict/traces")
+    for path in (SHARED / folder).rglob("*.json.gz")
+    if os.environ.get("GAIT_TEST_FULL") or path.stat().st_size < LARGE
+)
+COMMANDS = ("breakdown", "kernels", "steps", "report", "ops", "critical-path", "comms")
+
+pytestmark = pytest.mark.skipif(not TRACES, reason="the shared traces are not here")
+
+
+@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.split(".")[0])
+def told(request, build, tmp_path_factory):
+    """What each command says of a trace, which is imported once."""
+    import subprocess
+
+    def ask(command, *args):
+        done = subprocess.run([build / "gait", command, "--json", *args], capture_output=True)
+        assert not done.returncode or command in ("critical-path", "ops")  # there may be none
+        return json.loads(done.stdout) if not done.returncode else {"steps": None, "ops": None}
+
+    run = tmp_path_factory.mktemp("run") / "run"
+    subprocess.run(
+        [build / "gait", "import", "-o", run, request.param], capture_output=True, check=True
+    )
+    answers = {command: ask(command, run) for command in COMMANDS}
+    answers["breakdown"] = ask("breakdown", "--steps", run)
+    answers["trace-diff"] = ask("trace-diff", run, run)
+    return answers
+
+
+def sums(rows, *values):
+    """By name; None counts as nothing."""
+    made = collections.defaultdict(lambda: [0] * len(values))
+    for row in rows:
+        for i, value in enumerate(values):
+            made[row["name"]][i] += row[value] or 0
+    return dict(made)
+
+
+def test_steps(told):
+    steps = sorted(
+        (step["rank"], step["start_ns"], step["host_ns"]) for step in told["steps"]["steps"]
+    )
+    assert steps == sorted(
+        (rank["rank"], step["start_ns"], step["span"])
+        for rank in told["breakdown"]["ranks"]
+        for step in rank["steps"]
+    )
+    assert len(steps) == told["report"]["steps"]
+    if steps and told["critical-path"]["steps"] is not None:
+        assert steps == sorted(
+            (step["rank"] or 0, step["start_ns"], step["length_ns"])
+            for step in told["critical-path"]["steps"]
+        )
+    if steps and told["report"]["rank_count"] == 1:
+        total_ns = told["report"]["training_step"]["total_ns"]
+        assert sum(length for *_, length in steps) == total_ns
+
+
+def test_kernels(told):
+    kernels = sums(told["kernels"]["kernels"], "calls", "total_ns")
+    if told["ops"]["ops"] is not None:
+        device = [row for row in told["ops"]["ops"] if row["kind"] != "op"]
+        ops = sums(device, "calls", "device_self_ns")
+        assert {name: ops.get(name) for name in kernels} == kernels
+    if not told["trace-diff"]["by_step"]:
+        pairs = {row["name"]: [row["a_calls"], row["a_ns"]] for row in told["trace-diff"]["names"]}
+        assert {name: pairs.get(name) for name in kernels} == kernels
+
+
+def test_devices(told):
+    whole = {rank["rank"]: rank["whole"] for rank in told["breakdown"]["ranks"] if rank["whole"]}
+    devices = told["report"].get("devices", [])
+    for row in devices:
+        of = whole[row["rank"]]
+        assert row["span_ns"] == of["span"]
+        assert row["idle_ns"] == of["idle"]
+        assert row["exposed_comm_ns"] == of["total"]["exposed_comm"]
+        assert row["exposed_copy_ns"] == of["total"]["exposed_copy"]
+        assert row["compute_ns"] + row["overlap_ns"] == of["total"]["compute_busy"]
+    assert len(devices) == len(whole)
+    exchanged = [
+        ns
+        for name, (_, ns) in sums(told["kernels"]["kernels"], "calls", "total_ns").items()
+        if re.search("nccl|rccl|hccl|oneccl", name, re.I)
+    ]
+    assert sum(row["device_ns"] or 0 for row in told["comms"]["collectives"]) == sum(exchanged)
+
+
+def test_ledgers(told):
+    for row in told["steps"]["ledgers"]:
+        turns = [step for step in told["steps"]["steps"] if step["rank"] == row["rank"]]
+        assert row["total_ns"] == sum(step["turn_ns"] for step in turns)
+        parts = {part["id"]: part["ns"] for part in row["device"] or []}
+        assert not parts or sum(parts.values()) == row["total_ns"]
+        for part in ("computing", "communication", "copies"):
+            assert parts.get(part, 0) == sum(step[part + "_ns"] or 0 for step in turns)
