@@ -7,11 +7,13 @@
 #include "facts/launches.h"
 #include "facts/rank_stream.h"
 #include "load/pass/pass.h"
+#include "load/site_role.h"
 
 struct asking {
     const struct fact_ask *asks;
     size_t count;
     uint32_t columns;
+    bool is_read; // else ranks have no row that anyone wants
 };
 
 // Of one rank.
@@ -58,7 +60,7 @@ static int read_slices(const struct part *part, struct rank_stream *stream,
     int status = GAIT_OK, is_more;
     while (!status && (is_more = rank_stream_next(stream, &slice))) {
         status = is_more == 1 ? GAIT_OK : is_more;
-        if (!status && stream->columns & FACT_LINKS)
+        if (!status && part->asking->columns & FACT_LINKS)
             status = launches_add(launches, &slice);
         slice.launches = launches;
         if (!status)
@@ -67,22 +69,28 @@ static int read_slices(const struct part *part, struct rank_stream *stream,
     return status;
 }
 
+static int read_all(const struct part *part, const struct pass_shard *shard)
+{
+    struct gait_trace *trace = (struct gait_trace *)(uintptr_t)shard->trace; // frames are read
+    struct rank_stream *stream = NULL;
+    struct launches launches;
+    int status = launches_init(&launches, trace, 0);
+    if (!status)
+        status = rank_stream_open(&stream, trace, shard->shard, part->asking->columns, 0);
+    if (!status)
+        status = read_slices(part, stream, &launches);
+    rank_stream_close(stream);
+    launches_finish(&launches);
+    return status;
+}
+
 static int read_rank(void *made, const struct pass_shard *shard, void *answer)
 {
     struct part *part = made;
-    struct rank_stream stream = {.trace = NULL};
-    struct launches launches = {.trace = NULL};
     part->asking = answer;
     int status = begin(part, shard);
-    if (!status)
-        status = launches_init(&launches, shard->trace, 0);
-    if (!status)
-        status = rank_stream_open(&stream, (struct gait_trace *)(uintptr_t)shard->trace,
-                                  shard->shard, part->asking->columns, 0);
-    if (!status)
-        status = read_slices(part, &stream, &launches);
-    rank_stream_close(&stream);
-    launches_finish(&launches);
+    if (!status && part->asking->is_read)
+        status = read_all(part, shard);
     return status ? status : end(part);
 }
 
@@ -121,7 +129,9 @@ int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t coun
     const struct pass_ask ask = {&analysis, &asking};
     if (count > FACT_MOST_ASKS)
         return fail(GAIT_ERR_ARGUMENT, "facts answer at most %d questions", FACT_MOST_ASKS);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         asking.columns |= asks[i].consumer->columns;
+        asking.is_read |= !asks[i].consumer->roles || site_role_any(trace, asks[i].consumer->roles);
+    }
     return pass_run(trace, &ask, 1);
 }

@@ -5,17 +5,56 @@
 // were begun at a time.
 #include "facts/rank_stream.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/invariant.h"
 #include "facts/run_merge.h"
 #include "load/arg_keys.h"
+#include "load/order/event_frame.h"
+#include "load/shard/open_events.h"
 #include "load/shard_owner.h"
 
 enum { SLICE_ROWS = 1 << 16, MOST_FRAMES = 1 << 28, MOST_ROWS = 1 << 30 };
+
+struct stream_frame { // one that was not begun yet
+    int64_t first_ns;
+    uint32_t shard, frame, track;
+};
+
+struct stream_piece { // a decoded frame, or rows that were open when the recording ended
+    struct event_frame frame;
+    const struct open_event *open;
+    uint32_t track, shard;
+    size_t at, end, rows; // rows [at, end) stand in the slice
+};
+
+struct fact_pieces {
+    struct stream_piece **pieces;
+    size_t count, capacity;
+};
+
+struct rank_stream {
+    struct gait_trace *trace;
+    uint32_t columns;
+    size_t slice_rows; // a frame is begun as long as fewer wait
+    struct stream_frame *frames;
+    size_t count, capacity, next;
+    struct fact_pieces open, spare;
+    size_t rows_open;
+    int64_t head_ns;  // no row that waits starts before
+    int64_t since_ns; // the end of the slice before
+    bool is_over;
+    struct event_decoder decoder;
+    struct fact_row *rows, *room;
+    size_t row_capacity, room_capacity;
+    size_t *ends;
+    size_t end_capacity;
+    struct fact_rows *tracks;
+    size_t track_capacity;
+};
 
 // --- which frames ------------------------------------------------------------------------
 
@@ -151,10 +190,24 @@ static int add_shard(struct rank_stream *stream, uint32_t shard)
     return status ? status : add_open(stream, shard);
 }
 
-int rank_stream_open(struct rank_stream *stream, struct gait_trace *trace, uint32_t shard,
+static int add_shards(struct rank_stream *stream, uint32_t shard)
+{
+    const struct run *run = &stream->trace->run;
+    int status = add_shard(stream, shard);
+    for (uint32_t i = shard_owned_first(run, shard); !status && i != RUN_NO_SHARD;
+         i = shard_owned_next(run, i))
+        status = add_shard(stream, i);
+    if (stream->count)
+        qsort(stream->frames, stream->count, sizeof *stream->frames, by_first);
+    return status;
+}
+
+int rank_stream_open(struct rank_stream **ret_stream, struct gait_trace *trace, uint32_t shard,
                      uint32_t columns, size_t slice_rows)
 {
-    const struct run *run = &trace->run;
+    struct rank_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return fail(GAIT_ERR_MEMORY, "no memory for the rows of a rank");
     *stream = (struct rank_stream){.trace = trace,
                                    .columns = columns,
                                    .slice_rows = slice_rows ? slice_rows : SLICE_ROWS,
@@ -162,19 +215,18 @@ int rank_stream_open(struct rank_stream *stream, struct gait_trace *trace, uint3
                                    .since_ns = INT64_MIN};
     int status = event_decoder_init(&stream->decoder);
     if (!status)
-        status = add_shard(stream, shard);
-    for (uint32_t i = shard_owned_first(run, shard); !status && i != RUN_NO_SHARD;
-         i = shard_owned_next(run, i))
-        status = add_shard(stream, i);
-    if (stream->count)
-        qsort(stream->frames, stream->count, sizeof *stream->frames, by_first);
+        status = add_shards(stream, shard);
     if (status)
         rank_stream_close(stream);
+    else
+        *ret_stream = stream;
     return status;
 }
 
 void rank_stream_close(struct rank_stream *stream)
 {
+    if (!stream)
+        return;
     struct fact_pieces *all[] = {&stream->open, &stream->spare};
     for (unsigned list = 0; list < 2; list++) {
         for (size_t i = 0; i < all[list]->count; i++)
@@ -187,7 +239,7 @@ void rank_stream_close(struct rank_stream *stream)
     free(stream->room);
     free(stream->ends);
     free(stream->tracks);
-    *stream = (struct rank_stream){.trace = NULL};
+    free(stream);
 }
 
 // --- the next slice -------------------------------------------------------------------------

@@ -479,6 +479,7 @@ static void drop(void *made)
 const struct fact_consumer breakdown_consumer = {
     .name = "devices",
     .columns = FACT_LINKS,
+    .roles = ROLES_OF_DEVICES | ROLE_BIT(ROLE_STEP),
     .part_bytes = sizeof(struct part),
     .begin = begin,
     .slice = add_slice,

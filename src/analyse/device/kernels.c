@@ -156,6 +156,7 @@ static int by_time(const void *left, const void *right)
 static const struct fact_consumer consumer = {
     .name = "kernels",
     .columns = FACT_LINKS | FACT_ARGS,
+    .roles = ROLES_OF_KERNELS,
     .part_bytes = sizeof(struct part),
     .begin = begin,
     .slice = add_slice,
@@ -167,10 +168,8 @@ int kernels_make(struct kernels *kernels, struct gait_trace *trace)
 {
     struct answer answer = {.kernels = kernels};
     const struct fact_ask ask = {&consumer, &answer};
-    int status = GAIT_OK;
     *kernels = (struct kernels){.count = 0};
-    if (site_role_any(trace, ROLES_OF_KERNELS))
-        status = facts_run(trace, &ask, 1);
+    const int status = facts_run(trace, &ask, 1);
     hash_index_finish(&answer.index);
     if (status)
         kernels_finish(kernels);

@@ -387,6 +387,7 @@ static void drop(void *made)
 static const struct fact_consumer consumer = {
     .name = "turns",
     .columns = FACT_LINKS | FACT_ARGS,
+    .roles = ROLES_OF_DEVICES | ROLE_BIT(ROLE_STEP),
     .part_bytes = sizeof(struct part),
     .begin = begin,
     .slice = add_slice,

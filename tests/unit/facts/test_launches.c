@@ -39,20 +39,20 @@ static unsigned tell(const struct literal_row *rows, size_t slice_rows, size_t g
                      struct told *told)
 {
     struct literal_rank rank;
-    struct rank_stream stream;
+    struct rank_stream *stream = NULL;
     struct launches launches;
     struct fact_slice slice;
     unsigned count = 0;
     literal_open(&rank, sites, rows);
     builder_must(rank_stream_open(&stream, &rank.trace, 0, FACT_LINKS, slice_rows), "a stream");
     builder_must(launches_init(&launches, &rank.trace, generation), "launches");
-    while (rank_stream_next(&stream, &slice) == 1) {
+    while (rank_stream_next(stream, &slice) == 1) {
         builder_must(launches_add(&launches, &slice), "a slice");
         for (size_t i = 0; i < slice.count; i++)
             count += tell_track(&launches, &slice.tracks[i], &told[count]);
     }
     launches_finish(&launches);
-    rank_stream_close(&stream);
+    rank_stream_close(stream);
     literal_close(&rank);
     return count;
 }

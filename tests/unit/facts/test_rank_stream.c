@@ -26,12 +26,12 @@ TEST("rank stream: a track's rows come by start, the longer first, then by depth
     const int64_t starts[] = {0, 20, 20, 100, 100, 130};
     const uint32_t wanted[] = {1, 2, 1, 1, 2, 2};
     struct literal_rank rank;
-    struct rank_stream stream;
+    struct rank_stream *stream = NULL;
     struct fact_slice slice;
     literal_open(&rank, sites, rows);
     if (!ok(!rank_stream_open(&stream, &rank.trace, 0, FACT_LINKS, 0)))
         return;
-    is_int(rank_stream_next(&stream, &slice), 1);
+    is_int(rank_stream_next(stream, &slice), 1);
     if (is_u64(slice.count, 1) && is_u64(slice.tracks[0].count, 6))
         for (int i = 0; i < 6; i++) {
             is_int(slice.tracks[0].rows[i].start_ns, starts[i]);
@@ -40,8 +40,8 @@ TEST("rank stream: a track's rows come by start, the longer first, then by depth
     is_int(slice.tracks[0].rows[2].link, 7);
     is_int(slice.tracks[0].rows[5].end_ns == FACT_OPEN, 1);
     is_int(slice.until_ns == INT64_MAX, 1);
-    is_int(rank_stream_next(&stream, &slice), 0);
-    rank_stream_close(&stream);
+    is_int(rank_stream_next(stream, &slice), 0);
+    rank_stream_close(stream);
     literal_close(&rank);
 }
 
@@ -90,20 +90,20 @@ static unsigned random_wrong(struct random_values *values)
     unsigned char seen[LITERAL_MOST_ROWS] = {0};
     int64_t lasts[16] = {0}, since_ns = 0;
     struct literal_rank rank;
-    struct rank_stream stream;
+    struct rank_stream *stream = NULL;
     struct fact_slice slice;
     const size_t count = make_rows(values, rows);
     literal_open(&rank, sites, rows);
     unsigned wrong = rank_stream_open(&stream, &rank.trace, 0, FACT_LINKS,
                                       1 + random_below(values, 30)) != GAIT_OK;
-    while (rank_stream_next(&stream, &slice) == 1) {
+    while (rank_stream_next(stream, &slice) == 1) {
         wrong += judge(&slice, since_ns, lasts, seen);
         since_ns = slice.until_ns;
     }
     for (size_t i = 1; i <= count; i++)
         wrong += seen[i] != 1;
     wrong += most_decodes(&rank.trace) != 1;
-    rank_stream_close(&stream);
+    rank_stream_close(stream);
     literal_close(&rank);
     return wrong;
 }
