@@ -10,7 +10,8 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/pass/pass.h"
+#include "facts/facts.h"
+#include "load/arg_keys.h"
 #include "load/site_role.h"
 
 enum { MOST_CALLS = 1 << 26, MOST_KINDS = 1 << 16, TEXT_BYTES = 64, TEXTS_LIMIT = 1 << 26 };
@@ -56,20 +57,23 @@ static void take_text(char *ret_text, const struct gait_arg *arg)
         snprintf(ret_text, TEXT_BYTES, "%lld", (long long)arg->integer);
 }
 
-static void take_arg(struct told *told, const struct gait_arg *arg)
+enum { NAME, GROUP, DTYPE, IN, OUT, SIZE, KEYS };
+static const char *const key_names[KEYS] = {"Collective name", "Process Group Name", "dtype",
+                                            "In msg nelems",   "Out msg nelems",     "Group size"};
+
+static struct told tell(const struct gait_arg *args)
 {
-    if (strcmp(arg->key, "Collective name") == 0)
-        take_text(told->name, arg);
-    else if (strcmp(arg->key, "Process Group Name") == 0)
-        take_text(told->group, arg);
-    else if (strcmp(arg->key, "dtype") == 0)
-        take_text(told->dtype, arg);
-    else if (arg->kind == GAIT_ARG_INT && strcmp(arg->key, "In msg nelems") == 0)
-        told->in = arg->integer;
-    else if (arg->kind == GAIT_ARG_INT && strcmp(arg->key, "Out msg nelems") == 0)
-        told->out = arg->integer;
-    else if (arg->kind == GAIT_ARG_INT && strcmp(arg->key, "Group size") == 0)
-        told->group_size = arg->integer;
+    struct told told = {.in = -1, .out = -1, .group_size = 0};
+    take_text(told.name, &args[NAME]);
+    take_text(told.group, &args[GROUP]);
+    take_text(told.dtype, &args[DTYPE]);
+    if (args[IN].kind == GAIT_ARG_INT)
+        told.in = args[IN].integer;
+    if (args[OUT].kind == GAIT_ARG_INT)
+        told.out = args[OUT].integer;
+    if (args[SIZE].kind == GAIT_ARG_INT)
+        told.group_size = args[SIZE].integer;
+    return told;
 }
 
 // --- of one shard ----------------------------------------------------------------------
@@ -77,6 +81,7 @@ static void take_arg(struct told *told, const struct gait_arg *arg)
 struct part {
     struct collectives found; // calls and kinds; no sums
     const struct gait_trace *trace;
+    struct arg_keys keys;
     int64_t rank;
 };
 
@@ -86,15 +91,16 @@ static void init(struct collectives *collectives)
     intern_init(&collectives->texts, &collectives->arena);
 }
 
-static int begin(void *made, const struct pass_shard *shard, void *answer)
+static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
     struct part *part = made;
     struct gait_shard_info info;
     (void)answer;
     init(&part->found);
-    part->trace = shard->trace;
-    int status = gait_trace_shard(shard->trace, shard->shard, &info);
-    part->rank = status || info.rank < 0 ? (int64_t)shard->shard : info.rank;
+    arg_keys_init(&part->keys, key_names, KEYS);
+    part->trace = trace;
+    const int status = gait_trace_shard(trace, shard, &info);
+    part->rank = status || info.rank < 0 ? (int64_t)shard : info.rank;
     return status;
 }
 
@@ -143,42 +149,41 @@ static int add_call(struct collectives *into, const struct collective_call *call
     return status;
 }
 
-static int add_row(struct part *part, const struct gait_batch *batch, size_t row,
-                   const struct gait_site_info *site)
+static int add_row(struct part *part, const struct fact_slice *slice, const struct fact_row *row)
 {
-    struct told told = {.in = -1, .out = -1, .group_size = 0};
-    const struct gait_arg *args;
-    size_t count;
-    int status = gait_batch_args(batch, row, &args, &count);
-    for (size_t i = 0; i < count && !status; i++)
-        take_arg(&told, &args[i]);
+    struct gait_arg args[KEYS];
+    struct gait_site_info site;
+    int status = gait_trace_site(part->trace, row->site, &site);
+    if (!status)
+        status = fact_args(slice, row, &part->keys, args);
+    if (status)
+        return status;
+    struct told told = tell(args);
     if (!*told.name)
-        name_by_kernel(told.name, site->name);
+        name_by_kernel(told.name, site.name);
     const struct collective_kind like = {told.name, told.group, told.dtype,
                                          told.group_size > 0 ? (uint64_t)told.group_size : 0,
                                          collective_element_bytes(told.dtype)};
     struct collective_call call = {.rank = part->rank,
-                                   .start_ns = batch->start_ns[row],
-                                   .ns = (uint64_t)batch->duration_ns[row]};
+                                   .start_ns = row->start_ns,
+                                   .ns = (uint64_t)row->end_ns - (uint64_t)row->start_ns};
     const int64_t elements = told.in > told.out ? told.in : told.out;
     if (elements > 0 && (uint64_t)elements < UINT64_MAX / 16)
         call.bytes = (uint64_t)elements * like.element_bytes;
-    if (!status)
-        status = kind_of(&part->found, &like, &call.kind);
+    status = kind_of(&part->found, &like, &call.kind);
     return status ? status : add_call(&part->found, &call);
 }
 
-static int add_rows(void *made, const struct gait_batch *batch)
+static int add_slice(void *made, const struct fact_slice *slice)
 {
     struct part *part = made;
     int status = GAIT_OK;
-    for (size_t i = 0; i < batch->rows && !status; i++) {
-        struct gait_site_info site;
-        if (site_role(part->trace, batch->site[i]) != ROLE_COLLECTIVE || batch->duration_ns[i] < 0)
-            continue;
-        status = gait_trace_site(part->trace, batch->site[i], &site);
-        if (!status)
-            status = add_row(part, batch, i, &site);
+    for (size_t i = 0; i < slice->count; i++) {
+        const struct fact_rows *track = &slice->tracks[i];
+        for (size_t at = 0; at < track->count && !status; at++)
+            if (site_role(part->trace, track->rows[at].site) == ROLE_COLLECTIVE &&
+                track->rows[at].end_ns != FACT_OPEN)
+                status = add_row(part, slice, &track->rows[at]);
     }
     return status;
 }
@@ -221,6 +226,7 @@ static void drop(void *made)
 {
     struct part *part = made;
     collectives_finish(&part->found);
+    arg_keys_finish(&part->keys);
 }
 
 // --- of all ranks ----------------------------------------------------------------------
@@ -324,14 +330,13 @@ static int sum_all(struct collectives *all)
     return GAIT_OK;
 }
 
-static const struct analysis analysis = {
+static const struct fact_consumer consumer = {
     .name = "collectives",
-    .kinds = 1u << GAIT_KIND_SPAN,
-    .columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_ARGS,
-    .has_owned = true,
+    .columns = FACT_ARGS,
+    .roles = ROLE_BIT(ROLE_COLLECTIVE),
     .part_bytes = sizeof(struct part),
     .begin = begin,
-    .rows = add_rows,
+    .slice = add_slice,
     .end = end,
     .merge = merge,
     .drop = drop,
@@ -339,12 +344,10 @@ static const struct analysis analysis = {
 
 int collectives_make(struct collectives *collectives, struct gait_trace *trace)
 {
-    const struct pass_ask ask = {&analysis, collectives};
+    const struct fact_ask ask = {&consumer, collectives};
     *collectives = (struct collectives){.count = 0};
     init(collectives);
-    int status = GAIT_OK;
-    if (site_role_any(trace, ROLE_BIT(ROLE_COLLECTIVE)))
-        status = pass_run(trace, &ask, 1);
+    int status = facts_run(trace, &ask, 1);
     if (!status)
         status = sum_all(collectives);
     if (status)
