@@ -129,12 +129,20 @@ def test_kernels_stand_under_the_ops_that_launched_them(training):
 @of(RECORDED)
 def test_the_other_answers_are_about_the_steps_of_gait(training):
     steps = asked(training, "steps")
-    assert [row["name"] for row in steps["steps"]] == [
+    assert [row["name"] for row in steps["steps"]] == [f"step {i}" for i in range(60)]
+    told = [row for row in steps["steps"] if row["computing_ns"] is not None]
+    assert [row["name"] for row in told] == [
         f"step {first + i}" for first in (5, 25, 45) for i in range(3)
     ]
-    for row in steps["steps"]:
-        parts = [ns for key, ns in row.items() if key.endswith("_ns")]
-        assert sum(parts) - row["start_ns"] - row["total_ns"] == row["total_ns"]
+    for row in told:
+        parts = ("computing_ns", "communication_ns", "copies_ns", "idle_ns")
+        assert sum(row[part] for part in parts) == row["turn_ns"]
+    of_devices, of_all = steps["ledgers"]
+    assert of_devices["steps"] == 9 and of_devices["host"] is None
+    assert of_devices["total_ns"] == sum(row["turn_ns"] for row in told)
+    assert of_all["steps"] == 60 and of_all["device"] is None
+    for ledger, parts in ((of_devices, "device"), (of_all, "host")):
+        assert sum(part["ns"] for part in ledger[parts]) == ledger["total_ns"]
     assert sum(row["calls"] for row in asked(training, "comms")["collectives"]) == 9
     (row,) = training.report["devices"]
     (rank,) = asked(training, "breakdown")["ranks"]
