@@ -27,7 +27,7 @@ RARE += [
     "top",
     "stuck",
 ]
-RARE += ["pstats", "completion", "help"]
+RARE += ["pstats", "completion", "help", "version"]
 COMMANDS = ["run", "record", "report", *(name for name in ANSWERS if name not in RARE)]
 COMMANDS += ["view", "compare", "export", "leaf", "flame", "config", "doctor"]
 
@@ -43,7 +43,7 @@ def test_the_help_of_a_command_fits_a_screen(gait, command):
     assert [done.returncode for done in asked] == [0, 0, 0]
     assert len({done.stdout for done in asked}) == 1
     assert is_a_screen(asked[0].stdout)
-    assert asked[0].stdout.startswith(f"usage: gait {command} ")
+    assert asked[0].stdout.split()[:3] == ["usage:", "gait", command]
 
 
 def test_the_help_of_the_tool_fits_a_screen_and_lists_all_commands(gait):
@@ -63,7 +63,7 @@ def test_without_a_command_the_help_goes_to_stderr(gait):
 
 
 def test_the_version_is_told(gait):
-    for option in ("--version", "-V"):
+    for option in ("--version", "-V", "version"):
         done = gait(option)
         assert done.returncode == 0
         assert done.stdout.startswith("gait ") and done.stdout.count("\n") == 1
