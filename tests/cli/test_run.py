@@ -486,6 +486,21 @@ def test_without_a_path_the_newest_run_here_is_reported(gait, build, tmp_path):
     assert done.stdout == gait("report", "b").stdout
 
 
+def test_without_a_path_runs_in_which_nothing_is_recorded_are_passed_over(gait, build):
+    silent = "import gait; gait.start()"
+    for name, program in [("first", silent), ("full", STEPS), ("gone", None), ("silent", silent)]:
+        line = python(program) if program else ["true"]
+        gait("run", "-q", "-o", name, "--", *line, env=with_gait(build))
+    assert "NOTHING RECORDED" in gait("report", "silent").stdout
+    for command in ("report", "info"):
+        done = gait(command)
+        assert done.stdout == gait(command, "full").stdout
+        assert done.stderr == (
+            "gait: the newest run here is 'full'; "
+            "'silent' is newer, but nothing is recorded in it\n"
+        )
+
+
 def test_a_file_of_which_nothing_is_left_is_told_as_damaged(gait, build, tmp_path):
     gait("run", "-q", "-o", "x", "--", *python(STEPS), env=with_gait(build))
     (shard,) = (tmp_path / "x").glob("*.gait")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait report`: where the time of a training went.
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include <gait/trace.h>
 
@@ -16,7 +16,6 @@
 #include "cli/io/peak_flops.h"
 #include "cli/io/sheet_output.h"
 #include "cli/trace/trace_door.h"
-#include "launch/say.h"
 
 struct report_values {
     const char *peak, *epochs;
@@ -36,12 +35,10 @@ static int answer(const struct sheet_wish *wish, const struct run_report *report
 static int run(const void *given, const struct operands *operands)
 {
     const struct report_values *values = given;
-    char newest[PATH_MAX] = "";
-    if (!operands->count && newest_run_find(newest))
+    char newest[PATH_MAX];
+    const char *path = newest_run_or(operands, newest, sizeof newest);
+    if (!path)
         return command_refuse(&cmd_report);
-    if (*newest)
-        say("the newest run here is '%s'", newest);
-    const char *path = *newest ? newest : operands->texts[0];
     struct gait_trace *trace;
     struct run_report report;
     double peak_flops;
@@ -85,7 +82,8 @@ static const struct option options[] = {
 };
 
 static const char *const about[] = {
-    "Without PATH it reports on the run that gait run started last in the current folder.",
+    "Without PATH it reports on the run that gait run started last in the current folder, of those "
+    "in which something is recorded.",
     "The verdict says what slows the training down and what to try, or that the evidence is too "
     "weak.",
     "A step of the job covers all ranks at one step number; it takes as long as its slowest rank. "
