@@ -85,9 +85,9 @@ def test_the_version_is_told(gait):
             "gait export: '--format' cannot be 'perfeto'; did you mean 'perfetto'?",
         ),
         (
-            ["export", "x"],
-            "gait export: the format is missing: give --format chrome, perfetto, pt-trace, "
-            "stacks, csv or parquet",
+            ["export", "x", "-o", "x.trace"],
+            "gait export: 'x.trace' does not end in .json, .pftrace or .csv: give --format "
+            "chrome, perfetto, pt-trace, stacks, csv or parquet",
         ),
         (["diff-stacks", "a"], "gait diff-stacks: AFTER is missing; see 'gait help diff-stacks'"),
         (["help", "foo"], "gait help: unknown command 'foo'; 'gait help' lists the commands"),
