@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait report`: where the time of a training went.
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
 
@@ -16,6 +17,8 @@
 #include "cli/io/peak_flops.h"
 #include "cli/io/sheet_output.h"
 #include "cli/trace/trace_door.h"
+#include "launch/run_mark.h"
+#include "launch/say.h"
 
 struct report_values {
     const char *peak, *epochs;
@@ -32,6 +35,21 @@ static int answer(const struct sheet_wish *wish, const struct run_report *report
     return status ? command_refuse(&cmd_report) : EXIT_OK;
 }
 
+// Whether the `gait run` that made the folder has not ended. Another machine's cannot be asked.
+static bool is_running(const char *path, struct run_mark *mark)
+{
+    return run_mark_read(path, mark) && run_mark_is_here(mark) && run_mark_lives(mark);
+}
+
+// What is said of a run so far: one that has not trained yet needs no advice to do so.
+static void tell_running(struct run_report *report, const char *path, int64_t pid)
+{
+    say("'%s' is still running (process %" PRId64 "): this is what it has recorded so far", path,
+        pid);
+    if (!report->steps.count)
+        report->verdict.advice_count = 0;
+}
+
 static int run(const void *given, const struct operands *operands)
 {
     const struct report_values *values = given;
@@ -41,6 +59,7 @@ static int run(const void *given, const struct operands *operands)
         return command_refuse(&cmd_report);
     struct gait_trace *trace;
     struct run_report report;
+    struct run_mark mark;
     double peak_flops;
     if (values->epochs && sheet_wish_is_made(&operands->wish)) {
         (void)fail(GAIT_ERR_ARGUMENT,
@@ -49,10 +68,19 @@ static int run(const void *given, const struct operands *operands)
     }
     if (sheet_wish_check(&operands->wish, path) || peak_flops_read(values->peak, &peak_flops))
         return command_refuse(&cmd_report);
-    if (trace_door_open(path, operands->is_uncached, &trace))
+    const bool is_live = is_running(path, &mark);
+    const int status = trace_door_open(path, operands->is_uncached, &trace);
+    if (status == GAIT_ERR_MISSING && is_live) {
+        (void)fail(status, "'%s' is still running (process %" PRId64 "), and has no record yet",
+                   path, mark.pid);
+        return command_refuse(&cmd_report);
+    }
+    if (status)
         return command_refuse_trace(&cmd_report);
     int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
     report.peak_flops = peak_flops;
+    if (!code && is_live)
+        tell_running(&report, path, mark.pid);
     if (!code && values->epochs)
         code = epochs_file_write(values->epochs, &report, trace) ? command_refuse(&cmd_report)
                                                                  : EXIT_OK;
