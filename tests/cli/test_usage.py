@@ -3,8 +3,10 @@
 
 import os
 import pathlib
+import platform
 import re
 import subprocess
+import sys
 
 import pytest
 from terminals import open_terminal
@@ -127,8 +129,9 @@ def test_the_doctor_answers_in_text_and_json(gait):
     assert (text.returncode, answer.returncode) == (0, 0)
     assert is_a_screen(text.stdout)
     checks = json.loads(answer.stdout)
-    names = "version, clock, shared memory, buffers, limits, directory, rights"
-    assert list(checks) == [*names.split(", "), "torch", "python", "nsight", "devices"]
+    names = "version, clock, shared memory, buffers, limits, directory, rights, sampling, energy, "
+    names += "package, torch, python, nsight, devices"
+    assert list(checks) == names.split(", ")
     assert all(isinstance(check["fine"], bool) and check["text"] for check in checks.values())
 
 
@@ -143,6 +146,78 @@ def test_the_doctor_asks_each_collector(gait, tmp_path):
     (tmp_path / "nsys").write_text("#!/bin/sh\n")
     (tmp_path / "nsys").chmod(0o755)
     assert nsight()["fine"] is True and f"{tmp_path}/nsys starts" in nsight()["text"]
+
+
+@pytest.fixture
+def doctor(gait):
+    """Its check of that name under other variables, or behind another command."""
+
+    def ask(name, *before, **variables):
+        import json
+
+        env = {**os.environ, **{key: str(value) for key, value in variables.items()}}
+        if before:
+            line = [*map(str, before), gait("help").args[0], "doctor", "--json"]
+            done = subprocess.run(line, env=env, capture_output=True, text=True)
+        else:
+            done = gait("doctor", "--json", env=env)
+        if done.returncode == 77:
+            pytest.skip("no seccomp filter can be had here")
+        check = json.loads(done.stdout)[name]
+        return check["fine"], check["text"]
+
+    return ask
+
+
+def test_the_doctor_tells_which_pythons_the_package_is_for(doctor, tmp_path):
+    own, other = tmp_path / "own", tmp_path / "other"
+    minors = {own: sys.version_info[1], other: 63}
+    for folder, minor in minors.items():
+        folder.mkdir()
+        (folder / f"python3.{minor}").write_text("#!/bin/sh\n")
+        (folder / f"python3.{minor}").chmod(0o755)
+        (folder / "python3").symlink_to(f"python3.{minor}")
+    fits = f"gait's package is for Python 3.{minors[own]}"
+    assert doctor("package", PATH=own) == (True, fits)
+    lacks = (
+        "; programs of 3.63, also in PATH, are sampled, but not recorded: install gait there, too"
+    )
+    assert doctor("package", PATH=f"{own}:{other}") == (True, fits + lacks)
+    assert doctor("package", PATH=f"{other}:{own}") == (False, fits + lacks)
+    assert doctor("package", PATH=tmp_path) == (True, fits + "; none is in PATH")
+
+
+def test_the_doctor_tells_what_tells_energy(doctor, tmp_path):
+    fine, text = doctor("energy", GAIT_METER_ROOT=tmp_path)
+    if "by nvml" not in text:
+        assert not fine and f"{tmp_path}/sys/class/powercap has no energy counters" in text
+    zone = tmp_path / "sys/class/powercap/intel-rapl:0"
+    zone.mkdir(parents=True)
+    for name, content in (("name", "package-0"), ("energy_uj", 5), ("max_energy_range_uj", 9999)):
+        (zone / name).write_text(f"{content}\n")
+    fine, text = doctor("energy", GAIT_METER_ROOT=tmp_path)
+    assert fine and "1 by rapl" in text
+
+
+def test_the_doctor_tells_what_may_be_sampled_and_what_allows_more(doctor, root):
+    scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
+    rights = re.search("CapEff:\t(.*)", pathlib.Path("/proc/self/status").read_text())[1]
+    if "seccomp" in doctor("sampling")[1]:
+        pytest.skip("a seccomp filter is around the tests")
+    if int(rights, 16) >> 19 & 1:  # CAP_SYS_PTRACE
+        assert doctor("sampling")[1] == "all programs here can be sampled"
+    elif not scope.exists() or scope.read_text() == "0\n":
+        assert doctor("sampling") == (True, "your own programs can be sampled")
+    else:
+        assert f"kernel.yama.ptrace_scope is {scope.read_text().strip()}" in doctor("sampling")[1]
+    if platform.machine() != "x86_64":
+        pytest.skip("the numbers of calls are of x86-64")
+    filtered = [sys.executable, root / "tests/sample/programs/filtered.py"]
+    cure = "; in a container: --cap-add SYS_PTRACE"
+    forbidden = "nothing can be sampled: a seccomp filter forbids process_vm_readv"
+    assert doctor("sampling", *filtered, 310) == (False, forbidden + cure)
+    fine, text = doctor("sampling", *filtered, 101)
+    assert not fine and text.endswith("not with --native: a seccomp filter forbids ptrace" + cure)
 
 
 def test_binary_output_does_not_go_to_a_terminal(build, tmp_path):
