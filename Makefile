@@ -96,8 +96,9 @@ demo: build setup-torch
 demo-c: build
 	@tools/demo "$(BUILD)" c
 
-# Of what is built; only where nothing is, `make` comes first, so that `sudo make
-# install` sets nothing up as root.
+# Of what is built, without tests; only where nothing is, `make` comes first, so that `sudo
+# make install` sets nothing up as root.
+install: export GAIT_TARGET := products
 install: $(if $(shell ls "$(BUILD)/build.ninja" 2>&1 >/dev/null),build)
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' "$(BIN)/python" tools/install "$(BUILD)" install
 

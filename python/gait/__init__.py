@@ -56,7 +56,9 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+__version__ = "0.1.0"
 __all__ = [
+    "__version__",
     "add_arguments",
     "arg",
     "async_begin",

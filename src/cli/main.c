@@ -8,8 +8,6 @@
 
 #include "cli/frame/command.h"
 #include "cli/frame/help.h"
-#include "cli/version.h"
-#include "format/frame.h"
 
 struct gait_values {
     bool is_version;
@@ -54,12 +52,6 @@ const struct command command_gait = {
     .usage_status = EXIT_USAGE,
 };
 
-static int print_version(void)
-{
-    printf("gait " GAIT_VERSION " (trace format %d)\n", FRAME_VERSION);
-    return command_finish_output(&command_gait);
-}
-
 // Reads the command's line and runs it.
 static int run_command(const struct command *command, int argc, char **argv)
 {
@@ -100,7 +92,7 @@ int main(int argc, char **argv)
     if (status < 0)
         return command_refuse(&command_gait);
     if (values.is_version && status != OPTIONS_HELP)
-        return print_version();
+        return cmd_version.run(NULL, NULL);
     if (status == OPTIONS_HELP || own == argc) {
         help_print(status ? stdout : stderr, &command_gait);
         return status ? command_finish_output(&command_gait) : EXIT_USAGE;

@@ -36,7 +36,7 @@ static void probe_python(struct collector_probe *ret_probe)
 {
     ret_probe->is_ready = true;
     snprintf(ret_probe->text, sizeof(ret_probe->text),
-             "Python functions during windows, if with_stack is set");
+             "Python functions in windows with with_stack");
 }
 
 // The first `program` of PATH, as a shell finds it.
@@ -61,15 +61,14 @@ static void probe_nsight(struct collector_probe *ret_probe)
                  "%s starts and stops by the schedule if nsight_enabled is set", path);
     else
         snprintf(ret_probe->text, sizeof(ret_probe->text),
-                 "no nsys in PATH: nsight_enabled needs NVIDIA's Nsight Systems");
+                 "no nsys in PATH, which nsight_enabled needs");
 }
 
 static void probe_devices(struct collector_probe *ret_probe)
 {
     ret_probe->is_ready = true;
     snprintf(ret_probe->text, sizeof(ret_probe->text),
-             "kernels, copies and memsets during windows, by torch's own recording, once a program "
-             "uses an accelerator that its torch can record");
+             "kernels, copies, memsets that torch can record");
 }
 
 const struct collector collector_python = {

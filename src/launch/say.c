@@ -87,14 +87,14 @@ void say_of(const char *command, const char *sentence)
     put(who, sentence, NULL);
 }
 
-void say_next(const char *text, const char *command)
+void say_next(const char *text, const char *why, const char *command)
 {
     char sentence[SENTENCE_BYTES];
-    int bytes = snprintf(sentence, sizeof sentence, "%s; next: %s", text, command);
+    int bytes = snprintf(sentence, sizeof sentence, "%s; %s: %s", text, why, command);
     if (bytes >= 0 && (size_t)bytes + strlen(GAIT) <= PLAIN_COLUMNS) {
         put(GAIT, sentence, NULL);
         return;
     }
-    snprintf(sentence, sizeof sentence, "%s; next:", text);
+    snprintf(sentence, sizeof sentence, "%s; %s:", text, why);
     put(GAIT, sentence, command);
 }

@@ -14,7 +14,7 @@ void say_text(const char *text, size_t bytes);
 // The same as said by `gait COMMAND`; "" is gait itself.
 void say_of(const char *command, const char *sentence);
 
-// `text`, and what to type next: behind it where that fits, else whole on the next line.
-void say_next(const char *text, const char *command);
+// `text`, and what to type, such as "next": behind it where that fits, else whole on the next line.
+void say_next(const char *text, const char *why, const char *command);
 
 #endif

@@ -123,6 +123,8 @@ static void put_verdict(struct html *html, const struct node *node)
     begin_card(html, " class=\"verdict\"");
     put_element(html, "h2", node->verdict.label);
     put_element(html, "p", node->verdict.why);
+    if (!*node->verdict.advice)
+        return;
     fputs("<p><strong>Try:</strong> ", html->out);
     markup_put(html->out, node->verdict.advice);
     fputs("</p>\n", html->out);

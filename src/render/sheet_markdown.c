@@ -126,7 +126,7 @@ static void put_verdict(const struct markdown *markdown, const struct node *node
     put_text(markdown->out, node->verdict.label);
     fputs("**: ", markdown->out);
     put_text(markdown->out, node->verdict.why);
-    fputs("\n\ntry: ", markdown->out);
+    fputs(*node->verdict.advice ? "\n\ntry: " : "", markdown->out);
     put_text(markdown->out, node->verdict.advice);
     fputc('\n', markdown->out);
 }

@@ -82,6 +82,8 @@ static void put_verdict(const struct text *text, const struct node *node)
     put_bold(text, node->verdict.label);
     fputs(": ", text->out);
     plain_wrap(text->out, node->verdict.why, INDENT, plain_width(node->verdict.label, WIDEST) + 2);
+    if (!*node->verdict.advice)
+        return;
     fputs(try, text->out);
     plain_wrap(text->out, node->verdict.advice, sizeof try - 1, sizeof try - 1);
 }

@@ -109,6 +109,16 @@ def test_one_run_a_side_is_inconclusive(gait, sides):
     assert "TOO FEW RUNS" in gait("compare", a[0], "--", b[0]).stdout
 
 
+def test_of_two_paths_the_first_is_a_and_options_stand_anywhere(gait, sides):
+    a, b = sides
+    told = gait("compare", "--json", a[0], "--", b[0])
+    lines = ["--json A B", "A --json B", "A B --json", "A -- B --json", "A -- --json B"]
+    for line in lines:
+        words = [{"A": a[0], "B": b[0]}.get(word, word) for word in line.split()]
+        done = gait("compare", *words)
+        assert (done.returncode, done.stdout) == (told.returncode, told.stdout), line
+
+
 def test_runs_of_other_sizes_are_compared_only_on_demand(gait, tmp_path, sides):
     a, _ = sides
     two = [make_run(tmp_path, f"two{i}", us, ranks=2) for i, us in enumerate((990, 1000))]
@@ -123,14 +133,16 @@ def test_runs_of_other_sizes_are_compared_only_on_demand(gait, tmp_path, sides):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("a0 a1", "with a run on each side of --"),
+        ("a0 a1 a2", "with a run on each side of --"),
+        ("a0", "gait compare A B, or"),
+        ("a0 -- a1 -- a2", "'--' stands twice"),
         ("a0 --", "with a run on each side of --"),
         ("-- a0", "with a run on each side of --"),
         ("--fail-on step.p50 a0 -- a1", "looks like step.p50>5%"),
         ("--fail-on step.p50>x% a0 -- a1", "looks like step.p50>5%"),
         ("--fail-on step.p51>5% a0 -- a1", "no figure 'step.p51'"),
         ("a0 -- nowhere", "nowhere"),
-        ("a0 -- a1 --format md -o x", "options stand in front of the runs"),
+        ("a0 -- a1 --formt md", "did you mean '--format'?"),
         ("a0 -- empty", "has no steps to compare"),
     ],
 )

@@ -121,6 +121,10 @@ def test_a_command(shell, gait):
     assert set(shell.complete("gait --v")) == {"--version"}
 
 
+def test_options_may_stand_behind_the_second_side_of_a_comparison(shell):
+    assert set(shell.complete("gait compare run1 -- run2 --fa")) == {"--fail-on"}
+
+
 def test_options_are_those_of_the_help(shell, gait):
     listed = [line.split() for line in gait("run", "--help").stdout.splitlines()]
     wanted = {word for words in listed for word in words[:2] if word.startswith("--")} - {"--"}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where exports go: files, pipes, full disks; and what they take in memory."""
 
+import gzip
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import pytest
 from export_cases import START, Case
 from shard_maker import ShardMaker
+from terminals import open_terminal
 
 FORMATS = ("chrome", "perfetto", "pt-trace", "csv")
 
@@ -51,6 +53,34 @@ def test_a_reader_that_leaves_ends_the_export(build, small_run):
         os.close(write)
         said = "" if ends < 0 else "gait export: cannot write 'standard output': Broken pipe\n"
         assert (ran.returncode, ran.stderr) == (ends, said)
+
+
+SAYS = " is a Chrome trace, for ui.perfetto.dev and chrome://tracing; "
+
+
+def test_without_a_format_it_is_chromes(gait, small_run):
+    asked, plain = gait("export", small_run, "--format", "chrome"), gait("export", small_run)
+    assert (plain.returncode, plain.stdout) == (0, asked.stdout)
+    assert plain.stderr == (f"gait: the output{SAYS}--format names another format, -o a file\n")
+    assert asked.stderr == ""
+
+
+def test_at_a_terminal_a_file_is_made_beside_the_reader_and_never_twice(build, small_run, tmp_path):
+    told = []
+    for code in (0, 2):
+        ours, its = open_terminal()
+        line = [build / "gait", "export", small_run]
+        done = subprocess.run(
+            line, stdout=its, stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=60
+        )
+        os.close(its)
+        os.close(ours)
+        assert done.returncode == code, done.stderr
+        told.append(done.stderr)
+    assert told[0].startswith(f"gait: run.json.gz{SAYS}")
+    assert told[1] == "gait export: 'run.json.gz' is already here; name a file with -o\n"
+    with gzip.open(tmp_path / "run.json.gz") as file:
+        assert json.load(file)["traceEvents"]
 
 
 def test_a_file_that_cannot_be_made_is_named(gait, small_run, tmp_path):

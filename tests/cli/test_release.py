@@ -91,7 +91,12 @@ def test_the_version_comes_into_all_places(git, root, tmp_path):
     module.stamp(clone, "9.8.7")
     assert git("describe") == "v9.8.7\n"
     changed = set(git("diff", "--name-only", "HEAD~1").split())
-    assert changed == pages | {"meson.build", "CHANGELOG.md", "debian/changelog"}
+    assert changed == pages | {
+        "meson.build",
+        "CHANGELOG.md",
+        "debian/changelog",
+        "python/gait/__init__.py",
+    }
     line = ["meson", "introspect", "--projectinfo", str(clone / "meson.build")]
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     told = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "PATH": path})

@@ -486,6 +486,72 @@ def test_without_a_path_the_newest_run_here_is_reported(gait, build, tmp_path):
     assert done.stdout == gait("report", "b").stdout
 
 
+def test_without_a_path_runs_in_which_nothing_is_recorded_are_passed_over(gait, build):
+    silent = "import gait; gait.start()"
+    for name, program in [("first", silent), ("full", STEPS), ("gone", None), ("silent", silent)]:
+        line = python(program) if program else ["true"]
+        gait("run", "-q", "-o", name, "--", *line, env=with_gait(build))
+    assert "NOTHING RECORDED" in gait("report", "silent").stdout
+    for command in ("report", "info"):
+        done = gait(command)
+        assert done.stdout == gait(command, "full").stdout
+        assert done.stderr == (
+            "gait: the newest run here is 'full'; "
+            "'silent' is newer, but nothing is recorded in it\n"
+        )
+
+
+WAITS = """
+print("began", flush=True)
+input()
+import gait
+with gait.span("load"): pass
+gait.flush()
+print("loaded", flush=True)
+input()
+for _ in gait.steps(range(9)): pass
+gait.flush()
+print("trained", flush=True)
+input()
+"""
+
+
+def test_a_report_tells_that_the_run_goes_on_and_advises_none_that_has_not_trained(
+    gait, build, tmp_path
+):
+    line = [build / "gait", "run", "-q", "-o", "x", "--", *python(WAITS)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    told = []
+    with subprocess.Popen(line, cwd=tmp_path, env=with_gait(build), **pipes) as run:
+        for word in ("began", "loaded", "trained"):
+            assert run.stdout.readline() == word + "\n"
+            told.append(gait("report", "x"))
+            markdown = gait("report", "x", "--format", "md").stdout
+            assert ("try: " in markdown) == (word == "trained")
+            run.stdin.write("\n")
+            run.stdin.flush()
+    goes_on = f"'x' is still running (process {run.pid})"
+    assert told[0].stderr == f"gait report: {goes_on}, and has no record yet\n"
+    for done in told[1:]:
+        assert done.stderr == f"gait: {goes_on}: this is what it has recorded so far\n"
+    assert "NO STEPS" in told[1].stdout and "try:" not in told[1].stdout
+    assert "Steps  9" in told[2].stdout and "try:" in told[2].stdout
+    assert gait("report", "x").stderr == ""
+
+
+def test_a_run_says_first_where_it_records_at_a_terminal_alone(gait, build, tmp_path):
+    line = ["run", "-o", "the run", "--", *python("print('program', flush=True)")]
+    pid, end = fork_in_terminal()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execv(build / "gait", ["gait", *line])
+    seen = read_until(end, b"never").decode()
+    os.waitpid(pid, 0)
+    first = "gait: recording into 'the run'; so far: gait report 'the run'"
+    assert seen.split("\r\n")[:2] == [first, "program"]
+    assert "recording into" not in gait(*line).stderr
+
+
 def test_a_file_of_which_nothing_is_left_is_told_as_damaged(gait, build, tmp_path):
     gait("run", "-q", "-o", "x", "--", *python(STEPS), env=with_gait(build))
     (shard,) = (tmp_path / "x").glob("*.gait")

@@ -232,7 +232,7 @@ print(sorted(public - set(dir(gait._off)) - {"Step"}))
 
 
 PUBLIC = """
-    Config Span Step add_arguments arg async_begin async_end async_span begin count end
+    __version__ Config Span Step add_arguments arg async_begin async_end async_span begin count end
     epoch flow_begin flow_end flow_step flush init last_error mark metadata next open phase
     profile profiler profilers rank recording shard_path site snapshot span start step
     step_begin step_end step_profiler steps stop thread_name trace trigger
@@ -247,6 +247,11 @@ def test_the_public_surface_changes_on_purpose_only(read):
     others = names - set(read.__all__)
     assert all(inspect.ismodule(getattr(read, name)) for name in others), others
     assert all(getattr(read, name).__name__ == f"gait.{name}" for name in others)
+
+
+def test_the_package_tells_its_version_as_the_tool_does(read, build):
+    tool = subprocess.run([build / "gait", "version"], capture_output=True, text=True, check=True)
+    assert tool.stdout.split()[1] == read.__version__
 
 
 def test_the_stub_names_what_there_is(read, root):

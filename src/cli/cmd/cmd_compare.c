@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `gait compare A... -- B...`: what differs between two sets of runs.
+// `gait compare A B`, `gait compare A... -- B...`: what differs between two sets of runs.
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <gait/trace.h>
 
@@ -53,9 +52,10 @@ static int read_runs(struct comparing *comparing, const struct operands *operand
     int status = GAIT_OK;
     for (int i = 0; !status && i < operands->count; i++)
         status = read_run(comparing, (size_t)i, operands);
-    comparing->a = (struct run_set){comparing->runs, (size_t)operands->divided_at};
-    comparing->b = (struct run_set){comparing->runs + operands->divided_at,
-                                    (size_t)(operands->count - operands->divided_at)};
+    // of two paths the first is A
+    const size_t of_a = operands->divided_at < 0 ? 1 : (size_t)operands->divided_at;
+    comparing->a = (struct run_set){comparing->runs, of_a};
+    comparing->b = (struct run_set){comparing->runs + of_a, (size_t)operands->count - of_a};
     return status ? status
                   : comparison_make(&comparing->comparison, &comparing->a, &comparing->b,
                                     &comparing->arena);
@@ -81,16 +81,13 @@ static int check_limits(const struct comparing *comparing, size_t count)
 
 static int check_line(const struct operands *operands)
 {
-    if (operands->divided_at <= 0 || operands->divided_at == operands->count)
+    const bool has_sides = operands->divided_at < 0
+                               ? operands->count == 2
+                               : operands->divided_at && operands->divided_at < operands->count;
+    if (!has_sides)
         return fail(GAIT_ERR_ARGUMENT,
-                    "two sets of runs are compared: gait compare A... -- B..., with a run on each "
-                    "side of --");
-    for (int i = operands->divided_at; i < operands->count; i++)
-        if (!strncmp(operands->texts[i], "--", 2))
-            return fail(GAIT_ERR_ARGUMENT,
-                        "'%s' stands behind --, where all is a run: options stand in front of the "
-                        "runs (a run of that name is ./%s)",
-                        operands->texts[i], operands->texts[i]);
+                    "two runs or two sets of runs are compared: gait compare A B, or gait compare "
+                    "A... -- B..., with a run on each side of --");
     return sheet_wish_check(&operands->wish, operands->texts[0]);
 }
 
@@ -181,8 +178,9 @@ static const char *const about[] = {
 
 static const struct example examples[] = {
     {"gait compare old1 old2 old3 -- new1 new2 new3", "What the change did."},
-    {"gait compare --fail-on 'step.p50>5%' main* -- branch*", "As a check of a pull request."},
-    {"gait compare --format md -o comment.md main* -- branch*", "The same to read there."},
+    {"gait compare old new", "Look at two runs, which can show no more than a large difference."},
+    {"gait compare main* -- branch* --fail-on 'step.p50>5%'", "As a check of a pull request."},
+    {"gait compare main* -- branch* --format md -o comment.md", "The same to read there."},
     {NULL, NULL},
 };
 
@@ -200,7 +198,8 @@ const struct command cmd_compare = {
              OPTIONS_ARE(options),
              .min_operands = 1,
              .max_operands = MOST_RUNS,
-             .operands = "A... -- B...",
+             .operands = "A B | A... -- B...",
+             .has_sides = true,
              .has_sheet = true,
              .has_trace = true},
     .usage_status = EXIT_USAGE,

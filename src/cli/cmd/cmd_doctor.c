@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "cli/frame/command.h"
 #include "cli/io/answer_run.h"
+#include "cli/io/doctor_pythons.h"
 #include "cli/io/doctor_torch.h"
 #include "cli/io/sheet_output.h"
 #include "cli/version.h"
@@ -26,6 +27,8 @@
 #include "format/ring_file.h"
 #include "launch/shared_memory.h"
 #include "load/repair/dead_rings.h"
+#include "meter/meter_set.h"
+#include "sample/remote/attach.h"
 
 struct doctor_values {
     bool is_clean, is_patches;
@@ -65,9 +68,22 @@ static void check_versions(struct check *check)
            FRAME_VERSION, system.sysname, system.release, system.machine);
 }
 
+// What the kernel reads.
+static const char *kernel_clock(char *name, int room)
+{
+    FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    if (!file || !fgets(name, room, file))
+        snprintf(name, (size_t)room, "of an unknown source");
+    if (file)
+        fclose(file);
+    name[strcspn(name, "\n")] = '\0';
+    return name;
+}
+
 static void check_clock(struct check *check)
 {
     enum { READS = 10000 };
+    char kernel[32];
     check->name = "clock";
     clock_setup();
     uint64_t before = clock_raw_ns();
@@ -78,25 +94,27 @@ static void check_clock(struct check *check)
         answer(check, true, "the processor's tick counter, steady: %.1f ns a reading", each);
     else
         answer(check, false,
-               "CLOCK_MONOTONIC_RAW, because the processor's ticks are not steady: %.1f ns a "
-               "reading; spans cost a little more",
-               each);
+               "the kernel's (%s), as the processor's ticks are not steady: %.1f ns a reading, "
+               "which spans cost more",
+               kernel_clock(kernel, sizeof kernel), each);
 }
 
 static void check_shared_memory(struct check *check)
 {
+    struct statvfs all;
     uint64_t bytes;
     const char *why = shared_memory_why_none(&bytes);
     check->name = "shared memory";
-    if (why) {
+    if (why || statvfs(RING_FILE_SHARED_MEMORY, &all)) {
         answer(check, false,
                RING_FILE_SHARED_MEMORY ": %s; buffers are in the run directory instead, where they "
                                        "also survive a kill but use its disk",
-               why);
+               why ? why : strerror(errno));
         return;
     }
     bool is_roomy = bytes >= SMALL_ROOM;
-    answer(check, is_roomy, "%s free in " RING_FILE_SHARED_MEMORY "%s", units_bytes(bytes).text,
+    answer(check, is_roomy, "%s of %s free%s", units_bytes(bytes).text,
+           units_bytes((uint64_t)all.f_blocks * all.f_frsize).text,
            is_roomy ? ": what was recorded survives a kill"
                     : ": little, so buffers may have to go into the run directory; give a "
                       "container more with --shm-size");
@@ -175,13 +193,49 @@ static void check_directory(struct check *check)
 static void check_rights(struct check *check)
 {
     check->name = "rights";
-    answer(check, true,
-           "recording needs no special rights: no root, no ptrace, no perf events, no daemon");
+    answer(check, true, "recording needs none: no root, no perf events, no daemon");
+}
+
+static void check_sampling(struct check *check)
+{
+    check->name = "sampling";
+    check->is_fine = attach_rights(check->text, sizeof check->text);
+}
+
+// Two reasons of those that most machines have; `gait run --energy` tells them all.
+static void check_energy(struct check *check)
+{
+    struct meter_set set;
+    size_t by_source[SOURCE_COUNT] = {0}, used = 0;
+    char found[120] = "";
+    check->name = "energy";
+    if (meter_set_open(&set)) {
+        answer(check, false, "%s", fail_text());
+        return;
+    }
+    for (size_t i = 0; i < set.count; i++)
+        by_source[set.devices[i].facts.values[METER_FROM] % SOURCE_COUNT]++;
+    for (size_t i = 0; i < SOURCE_COUNT && used < sizeof found; i++)
+        if (by_source[i])
+            used += (size_t)snprintf(found + used, sizeof found - used, "%s%zu by %s",
+                                     used ? ", " : "", by_source[i], meter_source_name(i));
+    if (set.count)
+        answer(check, true, "devices that tell it: %s", found);
+    else
+        answer(check, false, "gait energy stays empty: %.120s; %.120s", set.why[SOURCE_NVML],
+               set.why[SOURCE_RAPL]);
+    meter_set_close(&set);
+}
+
+static void check_package(struct check *check)
+{
+    check->name = "package";
+    check->is_fine = doctor_pythons(check->text, sizeof check->text);
 }
 
 static void (*const checks[])(struct check *) = {
-    check_versions, check_clock,     check_shared_memory, check_buffers,
-    check_limits,   check_directory, check_rights,
+    check_versions,  check_clock,  check_shared_memory, check_buffers, check_limits,
+    check_directory, check_rights, check_sampling,      check_energy,  check_package,
 };
 
 enum { CHECKS = sizeof checks / sizeof checks[0] };
@@ -310,7 +364,7 @@ const struct command cmd_doctor = {
     .name = "doctor",
     .purpose = "check what recording will be like here",
     .summary = "Checks this machine: clock, shared memory, buffers of dead processes, limits, "
-               "directory, rights, and what each collector can record.",
+               "directory, rights, sampling, energy, Pythons, and what each collector can record.",
     .about = about,
     .examples = examples,
     .exit_status = "0: success. 1: that Python has no torch. 2: wrong usage.",

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait export`: the events for other tools. Formats are in src/export.
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <gait/trace.h>
 
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "base/slice.h"
 #include "cli/frame/command.h"
 #include "cli/io/output_name.h"
@@ -22,12 +25,18 @@
 #define PT_TRACE "pt-trace"
 #define PARQUET "parquet"
 #define ITWINAI "itwinai"
+#define USUAL_ENDING ".json.gz"
 
 struct export_values {
     const char *format, *output, *worker;
     int64_t since_ns, until_ns;
     bool is_packed, is_internal, is_each_window, has_steps;
 };
+
+static bool is_stdout(const char *output)
+{
+    return !output || !strcmp(output, "-");
+}
 
 // The format that belongs to the suffix of the file's name, or NULL.
 static const char *format_of(const char *path)
@@ -41,20 +50,35 @@ static const char *format_of(const char *path)
     return NULL;
 }
 
+// Without a format and a file: what each viewer opens. At a terminal it is a file beside the
+// reader, because nobody reads JSON there, and never one that is there already.
+static int choose_usual(struct export_values *values, const char *path, char name[PATH_MAX])
+{
+    char real[PATH_MAX];
+    values->format = "chrome";
+    if (values->output || !isatty(STDOUT_FILENO))
+        return GAIT_OK;
+    const int length = snprintf(name, PATH_MAX, "%s" USUAL_ENDING,
+                                file_name_of(realpath(path, real) ? real : path));
+    if (length >= PATH_MAX)
+        return fail(GAIT_ERR_IO, "the path '%s' is too long", path);
+    if (!access(name, F_OK))
+        return fail(GAIT_ERR_STATE, "'%s' is already here; name a file with -o", name);
+    values->output = name;
+    return GAIT_OK;
+}
+
 // Fills in what the line leaves open, and refuses what cannot be meant.
 static int choose(const struct export_values *values, struct gait_export_options *options)
 {
     const char *output = values->output;
-    bool to_stdout = !output || !strcmp(output, "-");
-    options->format = values->format;
-    if (!options->format && !to_stdout)
-        options->format = format_of(output);
+    bool to_stdout = is_stdout(output);
+    options->format = values->format ? values->format : format_of(output);
     if (!options->format)
-        return fail(
-            GAIT_ERR_ARGUMENT,
-            "the format is missing: give --format chrome, perfetto, pt-trace, stacks, csv or "
-            "parquet%s",
-            to_stdout ? "" : ", or a file name that ends in .json, .pftrace or .csv");
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'%s' does not end in .json, .pftrace or .csv: give --format chrome, perfetto, "
+                    "pt-trace, stacks, csv or parquet",
+                    output);
     if (strcmp(options->format, PT_TRACE) != 0 && (values->worker || values->is_each_window))
         return fail(GAIT_ERR_ARGUMENT, "--%s is for --format " PT_TRACE " alone",
                     values->worker ? "worker" : "each-window");
@@ -122,22 +146,32 @@ static int write_it(const struct export_values *values, const struct gait_export
 
 static int run(const void *given, const struct operands *operands)
 {
-    const struct export_values *values = given;
+    struct export_values values = *(const struct export_values *)given;
+    const char *path = operands->texts[0];
+    const bool is_usual = !values.format && is_stdout(values.output);
+    char name[PATH_MAX];
     struct gait_export_options options = {.size = sizeof options,
-                                          .gzip = values->is_packed,
-                                          .internal = values->is_internal,
-                                          .since_ns = values->since_ns,
-                                          .until_ns = values->until_ns};
+                                          .gzip = values.is_packed,
+                                          .internal = values.is_internal,
+                                          .since_ns = values.since_ns,
+                                          .until_ns = values.until_ns};
     struct gait_trace *trace;
-    if (choose(values, &options))
+    int status = is_usual ? choose_usual(&values, path, name) : GAIT_OK;
+    if (status || choose(&values, &options))
         return command_refuse(&cmd_export);
-    if (trace_door_open(operands->texts[0], operands->is_uncached, &trace))
+    if (trace_door_open(path, operands->is_uncached, &trace))
         return command_refuse_trace(&cmd_export);
     int code = EXIT_OK;
-    if (write_it(values, &options, trace, operands->texts[0]))
+    if (write_it(&values, &options, trace, path))
         code = command_refuse(&cmd_export);
     gait_trace_close(trace);
-    return code == EXIT_OK ? command_finish_output(&cmd_export) : code;
+    if (code == EXIT_OK)
+        code = command_finish_output(&cmd_export);
+    if (code == EXIT_OK && is_usual)
+        say("%s is a Chrome trace, for ui.perfetto.dev and chrome://tracing; --format names "
+            "another format, -o a file",
+            is_stdout(values.output) ? "the output" : name);
+    return code;
 }
 
 static const char *const formats[] = {"pt-trace", "chrome", "stacks", "perfetto",
@@ -149,7 +183,7 @@ static const struct option options[] = {
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
      .help = "chrome, perfetto, pt-trace, stacks, csv, parquet or itwinai; else as FILE "
-             "ends",
+             "ends, without FILE chrome",
      .offset = offsetof(struct export_values, format),
      .choices = formats},
     {.letter = 'o',
@@ -198,6 +232,9 @@ static const struct option options[] = {
 };
 
 static const char *const about[] = {
+    "Without --format and -o the format is chrome, which most viewers open. At a terminal the file "
+    "is RUN" USUAL_ENDING " in the current folder, which must not be there yet; else it goes to "
+    "standard output.",
     "chrome is Chrome trace JSON, for ui.perfetto.dev and chrome://tracing. perfetto is Perfetto's "
     "own format, for ui.perfetto.dev and trace_processor; it is smaller, and overlapping spans get "
     "separate lanes. csv has one row for each event, with the columns "
@@ -223,6 +260,7 @@ static const char *const about[] = {
 };
 
 static const struct example examples[] = {
+    {"gait export run1", "Write run1.json.gz, for ui.perfetto.dev and chrome://tracing."},
     {"gait export run1 -o run1.pftrace", "Write a timeline for ui.perfetto.dev."},
     {"gait export run1 --format csv | head", "Show the first events as rows."},
     {"gait export run1 --format parquet -o lake", "Add the run to a folder of Parquet files."},

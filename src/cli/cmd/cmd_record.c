@@ -170,7 +170,7 @@ static void tell_end(const struct recording *recording)
     snprintf(next, sizeof next, "gait leaf %s", path);
     const bool is_file = recording->output.fd < 0;
     if (is_file && totals->samples && recording->output.format <= RECORD_RAW)
-        say_next(told, next);
+        say_next(told, "next", next);
     else
         say("%s", told);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait report`: where the time of a training went.
 #define _GNU_SOURCE
+#include <inttypes.h>
+#include <limits.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include <gait/trace.h>
 
@@ -16,6 +17,7 @@
 #include "cli/io/peak_flops.h"
 #include "cli/io/sheet_output.h"
 #include "cli/trace/trace_door.h"
+#include "launch/run_mark.h"
 #include "launch/say.h"
 
 struct report_values {
@@ -33,17 +35,31 @@ static int answer(const struct sheet_wish *wish, const struct run_report *report
     return status ? command_refuse(&cmd_report) : EXIT_OK;
 }
 
+// Whether the `gait run` that made the folder has not ended. Another machine's cannot be asked.
+static bool is_running(const char *path, struct run_mark *mark)
+{
+    return run_mark_read(path, mark) && run_mark_is_here(mark) && run_mark_lives(mark);
+}
+
+// What is said of a run so far: one that has not trained yet needs no advice to do so.
+static void tell_running(struct run_report *report, const char *path, int64_t pid)
+{
+    say("'%s' is still running (process %" PRId64 "): this is what it has recorded so far", path,
+        pid);
+    if (!report->steps.count)
+        report->verdict.advice_count = 0;
+}
+
 static int run(const void *given, const struct operands *operands)
 {
     const struct report_values *values = given;
-    char newest[PATH_MAX] = "";
-    if (!operands->count && newest_run_find(newest))
+    char newest[PATH_MAX];
+    const char *path = newest_run_or(operands, newest, sizeof newest);
+    if (!path)
         return command_refuse(&cmd_report);
-    if (*newest)
-        say("the newest run here is '%s'", newest);
-    const char *path = *newest ? newest : operands->texts[0];
     struct gait_trace *trace;
     struct run_report report;
+    struct run_mark mark;
     double peak_flops;
     if (values->epochs && sheet_wish_is_made(&operands->wish)) {
         (void)fail(GAIT_ERR_ARGUMENT,
@@ -52,10 +68,19 @@ static int run(const void *given, const struct operands *operands)
     }
     if (sheet_wish_check(&operands->wish, path) || peak_flops_read(values->peak, &peak_flops))
         return command_refuse(&cmd_report);
-    if (trace_door_open(path, operands->is_uncached, &trace))
+    const bool is_live = is_running(path, &mark);
+    const int status = trace_door_open(path, operands->is_uncached, &trace);
+    if (status == GAIT_ERR_MISSING && is_live) {
+        (void)fail(status, "'%s' is still running (process %" PRId64 "), and has no record yet",
+                   path, mark.pid);
+        return command_refuse(&cmd_report);
+    }
+    if (status)
         return command_refuse_trace(&cmd_report);
     int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
     report.peak_flops = peak_flops;
+    if (!code && is_live)
+        tell_running(&report, path, mark.pid);
     if (!code && values->epochs)
         code = epochs_file_write(values->epochs, &report, trace) ? command_refuse(&cmd_report)
                                                                  : EXIT_OK;
@@ -85,7 +110,8 @@ static const struct option options[] = {
 };
 
 static const char *const about[] = {
-    "Without PATH it reports on the run that gait run started last in the current folder.",
+    "Without PATH it reports on the run that gait run started last in the current folder, of those "
+    "in which something is recorded.",
     "The verdict says what slows the training down and what to try, or that the evidence is too "
     "weak.",
     "A step of the job covers all ranks at one step number; it takes as long as its slowest rank. "

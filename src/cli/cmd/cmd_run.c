@@ -227,7 +227,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
         snprintf(next, sizeof next, "gait report %s, and gait leaf %s", path, path);
     else
         snprintf(next, sizeof next, "gait report %s", path);
-    say_next(told, next);
+    say_next(told, "next", next);
 }
 
 // What a file says of the recording, where neither option nor variable does.
@@ -260,6 +260,15 @@ static int take_settings(struct session *session, const struct operands *operand
     return GAIT_OK;
 }
 
+static void tell_where(const struct run_directory *directory)
+{
+    char quoted[2 * PATH_MAX], told[2 * PATH_MAX + 64], next[2 * PATH_MAX + 64];
+    const char *path = shell_word(directory->path, quoted, sizeof quoted);
+    snprintf(told, sizeof told, "recording into %s", path);
+    snprintf(next, sizeof next, "gait report %s", path);
+    say_next(told, "so far", next);
+}
+
 // What is said before the program says anything.
 static void tell_begin(const struct session *session)
 {
@@ -267,8 +276,11 @@ static void tell_begin(const struct session *session)
         return;
     if (session->values.has_kernels)
         say("torch.compile will recompile so that fused CPU kernels have names");
-    if (is_speaking(session) && (job_rank() == 0 || !session->directory.is_shared))
-        run_profile_tell(&session->profile, session->values.is_quiet);
+    if (!is_speaking(session) || (job_rank() != 0 && session->directory.is_shared))
+        return;
+    if (!session->values.is_quiet && isatty(STDERR_FILENO)) // a log has the last line
+        tell_where(&session->directory);
+    run_profile_tell(&session->profile, session->values.is_quiet);
 }
 
 // A run without shards is removed, and nothing may lie in its way.

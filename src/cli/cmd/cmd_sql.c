@@ -45,8 +45,8 @@ static const char *const about[] = {
     "kind, category, name, pid, tid, start_ns, duration_ns, id, value, args, run, rank. args is "
     "JSON: args->>'$.\"External id\"' reads from it. The table is in memory.",
     "DuckDB's library is no part of gait. It is loaded from the path in GAIT_DUCKDB, else where "
-    "the loader finds libduckdb.so: a release of DuckDB has it, and npm's package "
-    "@duckdb/node-bindings-linux-x64.",
+    "the loader finds libduckdb.so, else from the package that pip install duckdb brings to the "
+    "Python in PATH, in a virtual environment its own.",
     NULL,
 };
 

@@ -97,17 +97,15 @@ static int serve(const struct view_values *values, struct view_run *run)
 static int run(const void *given, const struct operands *operands)
 {
     const struct view_values *values = given;
-    char newest[PATH_MAX] = "";
+    char newest[PATH_MAX];
     struct view_run shown;
     if (values->socket && values->port) {
         (void)fail(GAIT_ERR_ARGUMENT, "--socket excludes --port: leave one of them out");
         return command_refuse(&cmd_view);
     }
-    if (!operands->count && newest_run_find(newest))
+    const char *path = newest_run_or(operands, newest, sizeof newest);
+    if (!path)
         return command_refuse(&cmd_view);
-    if (*newest)
-        say("the newest run here is '%s'", newest);
-    const char *path = *newest ? newest : operands->texts[0];
     const int code = view_run_open(&shown, path, operands->is_uncached)
                          ? command_refuse_trace(&cmd_view)
                          : serve(values, &shown);

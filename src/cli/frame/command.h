@@ -38,7 +38,7 @@ struct command {
 
 extern const struct command cmd_compare, cmd_completion, cmd_config, cmd_doctor, cmd_export,
     cmd_help, cmd_import, cmd_index, cmd_plan, cmd_pstats, cmd_report, cmd_run, cmd_scale, cmd_sql,
-    cmd_trace_diff, cmd_trigger, cmd_view;
+    cmd_trace_diff, cmd_trigger, cmd_version, cmd_view;
 extern const struct command cmd_diff_stacks, cmd_dump, cmd_flame, cmd_leaf, cmd_record, cmd_stuck,
     cmd_top; // the sampler's
 

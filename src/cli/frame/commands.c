@@ -55,13 +55,14 @@ void commands_set_up(void)
 }
 
 const struct command *const commands[] = {
-    &cmd_run,        &cmd_record,  &cmd_report,
+    &cmd_run,         &cmd_record,     &cmd_report,
 #define ANSWER(name, purpose) &cmd_##name,
 #include "answer/answers.def"
-    &cmd_view,       &cmd_compare, &cmd_scale,  &cmd_export, &cmd_import,      &cmd_plan,
-    &cmd_trigger,    &cmd_index,   &cmd_leaf,   &cmd_flame,  &cmd_diff_stacks, &cmd_trace_diff,
-    &cmd_sql,        &cmd_dump,    &cmd_top,    &cmd_stuck,  &cmd_pstats,      &cmd_config,
-    &cmd_completion, &cmd_doctor,  &cmd_help,   NULL,
+    &cmd_view,        &cmd_compare,    &cmd_scale,  &cmd_export,     &cmd_import,
+    &cmd_plan,        &cmd_trigger,    &cmd_index,  &cmd_leaf,       &cmd_flame,
+    &cmd_diff_stacks, &cmd_trace_diff, &cmd_sql,    &cmd_dump,       &cmd_top,
+    &cmd_stuck,       &cmd_pstats,     &cmd_config, &cmd_completion, &cmd_doctor,
+    &cmd_help,        &cmd_version,    NULL,
 };
 
 enum { MAX_COMMANDS = 64 };

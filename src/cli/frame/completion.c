@@ -79,7 +79,7 @@ static void skip_word(struct line *line)
 {
     const char *word = line->words[line->next++];
     if (is_option(line, word)) {
-        line->only_operands = !strcmp(word, "--");
+        line->only_operands = !line->table->has_sides && !strcmp(word, "--");
         skip_value(line, word);
         return;
     }

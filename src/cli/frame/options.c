@@ -275,8 +275,9 @@ int options_parse(const struct option_table *table, int argc, char **argv, void 
             continue;
         char *text = argv[parse.next++];
         if (!only_operands && !strcmp(text, "--")) {
+            status = operands.divided_at < 0 ? 0 : fail(GAIT_ERR_ARGUMENT, "'--' stands twice");
             operands.divided_at = operands.count;
-            only_operands = true;
+            only_operands = !table->has_sides;
         } else if (only_operands || text[0] != '-' || !text[1]) {
             // never ahead of the reading place, so nothing unread is lost
             argv[operands.count++] = text;

@@ -25,6 +25,7 @@ struct option_table {
     unsigned min_operands, max_operands;
     const char *operands;       // how the help writes them: "PATH"
     bool stops_at_operand;      // the first operand ends the options: gait run CMD -x
+    bool has_sides;             // `--` parts the operands, and options may stand behind it
     bool has_settings;          // takes --profiling.wait 1 and profiling.wait=1 too
     const char *const *choices; // what the first operand may be; NULL: anything
     bool has_trace;             // takes --no-cache, too

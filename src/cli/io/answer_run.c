@@ -2,11 +2,12 @@
 #define _GNU_SOURCE
 #include "cli/io/answer_run.h"
 
+#include <limits.h>
+
 #include "answer/answers.h"
 #include "cli/io/newest_run.h"
 #include "cli/io/sheet_output.h"
 #include "cli/trace/trace_door.h"
-#include "launch/say.h"
 
 int sheet_answer(const struct command *command, const struct sheet_wish *wish, struct sheet *sheet,
                  int status)
@@ -20,16 +21,10 @@ int sheet_answer(const struct command *command, const struct sheet_wish *wish, s
 int answer_run(const struct command *command, const struct answer *answer, const void *values,
                const struct operands *operands)
 {
-    char newest[PATH_MAX] = "";
-    struct asked asked = {.path = newest, .values = values};
+    char newest[PATH_MAX];
+    struct asked asked = {.path = newest_run_or(operands, newest, sizeof newest), .values = values};
     struct sheet *sheet = NULL;
-    if (operands->count)
-        asked.path = operands->texts[0];
-    else if (newest_run_find(newest))
-        return command_refuse(command);
-    else
-        say("the newest run here is '%s'", newest);
-    if (sheet_wish_check(&operands->wish, asked.path))
+    if (!asked.path || sheet_wish_check(&operands->wish, asked.path))
         return command_refuse(command);
     if (trace_door_open(asked.path, operands->is_uncached, &asked.trace))
         return command_refuse_trace(command);

@@ -3,11 +3,13 @@
 #ifndef GAIT_CLI_NEWEST_RUN_H
 #define GAIT_CLI_NEWEST_RUN_H
 
-#include <limits.h>
+#include <stddef.h>
 
-#include <gait/error.h>
+#include "cli/frame/options.h"
 
-// The folder of the run that `gait run` began last, of those in the folder one stands in.
-GAIT_CHECK int newest_run_find(char out[PATH_MAX]);
+// The first operand; without one the folder, in `out`, of the run that `gait run` began last of
+// those in the folder one stands in and in which something is recorded, which is said. NULL: it
+// failed.
+const char *newest_run_or(const struct operands *operands, char *out, size_t room);
 
 #endif

@@ -42,7 +42,8 @@ struct duckdb_library {
     void *handle;
 };
 
-// $GAIT_DUCKDB, else what the loader finds. Fails with a line that says how to get it.
+// $GAIT_DUCKDB, else what the loader finds, else the package of the Python in PATH. Fails with a
+// line that says how to get it.
 GAIT_CHECK int duckdb_library_load(struct duckdb_library *library);
 
 #endif

@@ -318,8 +318,7 @@ static void probe(struct collector_probe *ret_probe)
     ret_probe->is_ready = true;
     snprintf(ret_probe->text, sizeof(ret_probe->text),
              is_here ? "PyTorch's ops in this process, during windows"
-                     : "PyTorch's ops during windows, once a program has loaded torch; 'gait "
-                       "doctor torch' checks the torch of the Python in PATH");
+                     : "PyTorch's ops in windows, see gait doctor torch");
 }
 
 static void describe(struct json_writer *json)

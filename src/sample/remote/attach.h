@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>
@@ -53,6 +54,10 @@ GAIT_CHECK int attach_settle(struct target *target);
 
 // Why process `pid` cannot be read, after the system said `error`: always fails.
 GAIT_CHECK int attach_refuse(int64_t pid, int error);
+
+// Which programs this user can read here, and what would allow more: a sentence. Whether it is
+// all of his own.
+bool attach_rights(char *out, size_t room);
 
 // Why a thread of it cannot be stopped, after ptrace() said so.
 GAIT_CHECK int attach_refuse_tracing(int64_t pid, int error);

@@ -174,6 +174,28 @@ int attach_refuse_tracing(int64_t pid, int error)
     return attach_refuse(pid, error);
 }
 
+bool attach_rights(char *out, size_t room)
+{
+    static const char *const by_yama[] = {
+        "your own programs can be sampled",
+        "only programs that gait starts can be sampled, because kernel.yama.ptrace_scope is 1; for "
+        "others: sudo, or sudo sysctl kernel.yama.ptrace_scope=0",
+        "nothing can be sampled without sudo, because kernel.yama.ptrace_scope is 2: sudo sysctl "
+        "kernel.yama.ptrace_scope=0",
+        "nothing can be sampled, because kernel.yama.ptrace_scope is 3: set it to 1 in "
+        "/etc/sysctl.d and reboot"};
+    const int scope = yama_scope() & 3;
+    const bool is_deaf = is_call_forbidden(), is_halved = !is_deaf && is_tracing_forbidden();
+    const bool is_free = scope < 3 && may_trace();
+    const char *text = is_deaf ? "nothing can be sampled: a seccomp filter forbids process_vm_readv"
+                       : is_free ? "all programs here can be sampled"
+                                 : by_yama[scope];
+    snprintf(out, room, "%s%s%s", text,
+             is_halved ? "; not with --native: a seccomp filter forbids ptrace" : "",
+             is_deaf || is_halved ? "; in a container: --cap-add SYS_PTRACE" : "");
+    return !is_deaf && !is_halved && (is_free || !scope);
+}
+
 // The system reads a process through its main thread, which may end before the others.
 static int refuse_zombie(int64_t pid)
 {

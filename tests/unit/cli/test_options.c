@@ -24,8 +24,12 @@ static const struct option options[] = {
     {'a', false, OPTION_FLAG, "all", NULL, "", offsetof(struct values, is_all), 0, 0, NULL},
 };
 
-static struct option_table table = {"test", options, 7,    0,     9,    "[PATH ...]",
-                                    false,  true,    NULL, false, false};
+static struct option_table table = {.command = "test",
+                                    .options = options,
+                                    .count = 7,
+                                    .max_operands = 9,
+                                    .operands = "[PATH ...]",
+                                    .has_settings = true};
 static struct values values;
 static struct operands operands;
 static char words[12][64];
@@ -78,6 +82,16 @@ TEST("options: operands may stand anywhere, and after -- all are")
     ok(values.is_quiet && !values.is_all);
     is_int(parse("-"), 0);
     is_str(operands.texts[0], "-");
+}
+
+TEST("options: where -- parts two sides, options may stand behind it")
+{
+    table.has_sides = true;
+    ok(!parse("a -- -n 4 b -q"));
+    ok(operands.count == 2 && operands.divided_at == 1 && values.is_quiet && values.count == 4);
+    ok(parse("a -- b -- c") < 0);
+    is_str(fail_text(), "'--' stands twice");
+    table.has_sides = false;
 }
 
 TEST("options: a command's own options are left alone")
