@@ -148,7 +148,7 @@ static void put_verdict(const struct making *making)
              sentence_label(verdict));
     sentence_why(verdict, why, sizeof why);
     sentence_advice(verdict, advice, sizeof advice);
-    snprintf(text, sizeof text, "%s: %s; try: %s", label, why, advice);
+    snprintf(text, sizeof text, "%s: %s%s%s", label, why, *advice ? "; try: " : "", advice);
     sheet_put(making->sheet, "verdict", value_text(text));
     sheet_put(making->sheet, "verdict_id", value_text(sentence_verdict_id(verdict)));
     sheet_put(making->sheet, "verdict_front",
