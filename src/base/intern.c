@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 
 #define FIRST_ROOM 64u
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "base/slice.h"
 
 struct intern_entry;

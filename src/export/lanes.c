@@ -16,8 +16,8 @@ void lanes_finish(struct lanes *lanes)
 {
     for (size_t i = 0; i < LANES_NESTED; i++)
         free(lanes->nests[i].spans);
-    free(lanes->busy.entries);
-    free(lanes->idle.entries);
+    min_heap_finish(&lanes->busy);
+    min_heap_finish(&lanes->idle);
     *lanes = (struct lanes){0};
 }
 
@@ -75,51 +75,19 @@ static int push(struct lane_nest *nest, const struct lane_span *span)
     return GAIT_OK;
 }
 
-static int heap_put(struct lane_heap *heap, struct lane_entry entry)
-{
-    if (heap->count == heap->capacity) {
-        size_t capacity = heap->capacity ? heap->capacity * 2 : 16;
-        struct lane_entry *entries = realloc(heap->entries, capacity * sizeof(*entries));
-        if (!entries)
-            return no_memory(capacity);
-        heap->entries = entries;
-        heap->capacity = capacity;
-    }
-    size_t at = heap->count++;
-    for (; at && heap->entries[(at - 1) / 2].order > entry.order; at = (at - 1) / 2)
-        heap->entries[at] = heap->entries[(at - 1) / 2];
-    heap->entries[at] = entry;
-    return GAIT_OK;
-}
-
-static struct lane_entry heap_take(struct lane_heap *heap)
-{
-    struct lane_entry *entries = heap->entries;
-    struct lane_entry first = entries[0], last = entries[--heap->count];
-    size_t at = 0;
-    for (size_t child = 1; child < heap->count; child = 2 * at + 1) {
-        child += child + 1 < heap->count && entries[child + 1].order < entries[child].order;
-        if (entries[child].order >= last.order)
-            break;
-        entries[at] = entries[child];
-        at = child;
-    }
-    entries[at] = last;
-    return first;
-}
-
 static int place_flat(struct lanes *lanes, const struct lane_span *span, uint32_t *ret_lane)
 {
-    while (lanes->busy.count && lanes->busy.entries[0].order <= span->start) {
-        uint32_t lane = heap_take(&lanes->busy).lane;
-        int status = heap_put(&lanes->idle, (struct lane_entry){lane, lane});
+    while (lanes->busy.count && lanes->busy.pairs[0].key <= span->start) {
+        const uint64_t lane = min_heap_take(&lanes->busy).value;
+        int status = min_heap_put(&lanes->idle, (int64_t)lane, lane);
         if (status)
             return status;
     }
     if (!lanes->idle.count && lanes->flat_count == UINT32_MAX - LANES_NESTED)
         return no_memory(lanes->flat_count);
-    uint32_t lane = lanes->idle.count ? heap_take(&lanes->idle).lane : lanes->flat_count++;
-    int status = heap_put(&lanes->busy, (struct lane_entry){span->end, lane});
+    const uint32_t lane =
+        lanes->idle.count ? (uint32_t)min_heap_take(&lanes->idle).value : lanes->flat_count++;
+    int status = min_heap_put(&lanes->busy, span->end, lane);
     if (!status)
         *ret_lane = lanes->is_flat ? lane : lane + LANES_NESTED;
     return status;

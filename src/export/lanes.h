@@ -11,6 +11,8 @@
 
 #include <gait/error.h>
 
+#include "base/index/min_heap.h"
+
 // The first lanes nest: a span lies in another. The others hold one span at a
 // time, so that finding a place stays cheap however many overlap.
 #define LANES_NESTED 4
@@ -39,19 +41,9 @@ struct lane_nest {
     int64_t free_from;
 };
 
-// A heap with the least first.
-struct lane_entry {
-    int64_t order;
-    uint32_t lane;
-};
-struct lane_heap {
-    struct lane_entry *entries;
-    size_t count, capacity;
-};
-
 struct lanes {
     struct lane_nest nests[LANES_NESTED];
-    struct lane_heap busy, idle; // by end, by number
+    struct min_heap busy, idle; // by end, by number
     uint32_t flat_count;
     bool is_flat;
 };

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "facts/feed.h"
 
 struct launch {

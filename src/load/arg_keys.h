@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "format/args.h"
 #include "load/arg_list.h"
 

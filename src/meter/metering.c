@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "base/json_writer.h"
 
 #define SECOND_NS UINT64_C(1000000000)

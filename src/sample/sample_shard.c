@@ -16,7 +16,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "format/columns.h"
 #include "sample/look/thread_probe.h"
 #include "vocabulary/metadata.h"

@@ -10,7 +10,7 @@
 #include <gait/error.h>
 
 #include "base/clock.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "sample/look/stack_trie.h"
 #include "shard/shard_out.h"
 #include "shard/small_rows.h"

@@ -9,6 +9,7 @@
 #include "analyse/device/device_sweep.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/index/min_heap.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_ROWS = 1 << 28, MOST_DEVICES = 64 };
@@ -43,13 +44,8 @@ void breakdown_rank_finish(struct breakdown_rank *rank)
 
 // --- one rank at a time -----------------------------------------------------------------------
 
-// Something that begins or ends when its time comes.
-struct due {
-    int64_t at_ns;
-    struct breakdown_step *step; // NULL: a window ends
-    bool is_end;
-    uint32_t window;
-};
+// What is due at a time: value of the heap is the number of the step or of the window, and this.
+enum { DUE_BEGIN, DUE_END, DUE_WINDOW, DUE_KINDS };
 
 // A time with devices on record; of an imported trace there is one.
 struct window {
@@ -81,51 +77,13 @@ struct part {
     size_t device_count; // more than there is room for: they are not told apart
     struct window *windows;
     size_t window_count, window_capacity;
-    struct due *dues; // a heap
-    size_t due_count, due_capacity;
+    struct min_heap dues;
     struct arena steps; // they must not move
     struct breakdown_step **step_list;
     size_t step_count, step_capacity;
     struct seen_track *tracks;
     size_t track_capacity;
 };
-
-// --- what is due --------------------------------------------------------------------------------
-
-static bool is_due_before(const struct due *a, const struct due *b)
-{
-    return a->at_ns < b->at_ns;
-}
-
-static int push_due(struct part *part, const struct due *due)
-{
-    const struct array_shape shape = {sizeof *part->dues, MOST_ROWS};
-    size_t at = part->due_count;
-    int status = array_reserve((void **)&part->dues, &part->due_capacity, at + 1, shape);
-    if (status)
-        return status;
-    part->due_count++;
-    for (; at && is_due_before(due, &part->dues[(at - 1) / 2]); at = (at - 1) / 2)
-        part->dues[at] = part->dues[(at - 1) / 2];
-    part->dues[at] = *due;
-    return GAIT_OK;
-}
-
-static struct due pop_due(struct part *part)
-{
-    const struct due first = part->dues[0], last = part->dues[--part->due_count];
-    size_t at = 0;
-    for (size_t child; (child = 2 * at + 1) < part->due_count; at = child) {
-        if (child + 1 < part->due_count &&
-            is_due_before(&part->dues[child + 1], &part->dues[child]))
-            child++;
-        if (!is_due_before(&part->dues[child], &last))
-            break;
-        part->dues[at] = part->dues[child];
-    }
-    part->dues[at] = last;
-    return first;
-}
 
 // --- steps --------------------------------------------------------------------------------------
 
@@ -141,9 +99,10 @@ static int add_step(struct part *part, const struct device_step *step, bool is_n
     if (status)
         return status;
     part->step_list[part->step_count++] = made;
-    const struct due begin = {step->start_ns, made, false, 0}, end = {step->end_ns, made, true, 0};
-    status = is_now ? device_sweep_begin(&part->all, &made->breakdown) : push_due(part, &begin);
-    return status ? status : push_due(part, &end);
+    const uint64_t value = (part->step_count - 1) * DUE_KINDS;
+    status = is_now ? device_sweep_begin(&part->all, &made->breakdown)
+                    : min_heap_put(&part->dues, step->start_ns, value + DUE_BEGIN);
+    return status ? status : min_heap_put(&part->dues, step->end_ns, value + DUE_END);
 }
 
 static int by_start_name(const void *left, const void *right)
@@ -288,15 +247,15 @@ static int reach(struct part *part, uint32_t number, int64_t end_ns)
     if (window->is_due)
         return GAIT_OK;
     window->is_due = true;
-    return push_due(part, &(struct due){window->end_ns, NULL, true, number});
+    return min_heap_put(&part->dues, window->end_ns, (uint64_t)number * DUE_KINDS + DUE_WINDOW);
 }
 
-static int leave_window(struct part *part, const struct due *due)
+static int leave_window(struct part *part, uint32_t number, int64_t at_ns)
 {
-    struct window *window = &part->windows[due->window];
+    struct window *window = &part->windows[number];
     window->is_due = false;
-    return window->end_ns > due->at_ns ? reach(part, due->window, window->end_ns)
-                                       : each_sweep(part, due->window, device_sweep_last);
+    return window->end_ns > at_ns ? reach(part, number, window->end_ns)
+                                  : each_sweep(part, number, device_sweep_last);
 }
 
 // --- rows ---------------------------------------------------------------------------------------
@@ -304,14 +263,15 @@ static int leave_window(struct part *part, const struct due *due)
 static int pass_time(struct part *part, int64_t until_ns)
 {
     int status = GAIT_OK;
-    while (part->due_count && part->dues[0].at_ns <= until_ns && !status) {
-        const struct due due = pop_due(part);
-        device_sweep_until(&part->all, due.at_ns);
-        if (!due.step)
-            status = leave_window(part, &due);
+    while (part->dues.count && part->dues.pairs[0].key <= until_ns && !status) {
+        const struct heap_pair due = min_heap_take(&part->dues);
+        const size_t number = due.value / DUE_KINDS;
+        device_sweep_until(&part->all, due.key);
+        if (due.value % DUE_KINDS == DUE_WINDOW)
+            status = leave_window(part, (uint32_t)number, due.key);
         else
-            status = (due.is_end ? device_sweep_end : device_sweep_begin)(&part->all,
-                                                                          &due.step->breakdown);
+            status = (due.value % DUE_KINDS == DUE_END ? device_sweep_end : device_sweep_begin)(
+                &part->all, &part->step_list[number]->breakdown);
     }
     if (until_ns != INT64_MAX)
         device_sweep_until(&part->all, until_ns);
@@ -471,7 +431,7 @@ static void drop(void *made)
     arena_finish(&part->steps);
     free(part->kinds);
     free(part->windows);
-    free(part->dues);
+    min_heap_finish(&part->dues);
     free(part->step_list);
     free(part->tracks);
 }

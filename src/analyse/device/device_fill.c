@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/device/device_fill.h"
 
-#include <stdlib.h>
-
-#include "base/array.h"
-
-enum { MOST_RUNNING = 1 << 24 };
+#include <string.h>
 
 void device_fill_finish(struct device_fill *fill)
 {
-    free(fill->running);
-    *fill = (struct device_fill){.running = NULL};
+    min_heap_finish(&fill->running);
 }
 
 static void pass(struct device_fill *fill, int64_t until_ns)
@@ -24,26 +19,23 @@ static void pass(struct device_fill *fill, int64_t until_ns)
     fill->now_ns = until_ns;
 }
 
+static double blocks_of(uint64_t bits)
+{
+    double blocks;
+    memcpy(&blocks, &bits, sizeof blocks);
+    return blocks;
+}
+
 static void end_first(struct device_fill *fill)
 {
-    const struct fill_running last = fill->running[--fill->count];
-    size_t at = 0;
-    fill->blocks = fill->count ? fill->blocks - fill->running[0].blocks : 0; // no rest of rounding
-    for (size_t child; (child = 2 * at + 1) < fill->count; at = child) {
-        if (child + 1 < fill->count &&
-            fill->running[child + 1].end_ns < fill->running[child].end_ns)
-            child++;
-        if (last.end_ns <= fill->running[child].end_ns)
-            break;
-        fill->running[at] = fill->running[child];
-    }
-    fill->running[at] = last;
+    const double blocks = blocks_of(min_heap_take(&fill->running).value);
+    fill->blocks = fill->running.count ? fill->blocks - blocks : 0; // no rest of rounding
 }
 
 void device_fill_until(struct device_fill *fill, int64_t at_ns)
 {
-    while (fill->count && fill->running[0].end_ns <= at_ns) {
-        pass(fill, fill->running[0].end_ns);
+    while (fill->running.count && fill->running.pairs[0].key <= at_ns) {
+        pass(fill, fill->running.pairs[0].key);
         end_first(fill);
     }
     if (at_ns > fill->now_ns)
@@ -52,7 +44,6 @@ void device_fill_until(struct device_fill *fill, int64_t at_ns)
 
 int device_fill_add(struct device_fill *fill, const struct fill_kernel *kernel)
 {
-    const struct array_shape shape = {sizeof *fill->running, MOST_RUNNING};
     const double ns = (double)(kernel->end_ns - kernel->start_ns);
     device_fill_until(fill, kernel->start_ns);
     if (kernel->end_ns > fill->busy_until_ns)
@@ -63,14 +54,8 @@ int device_fill_add(struct device_fill *fill, const struct fill_kernel *kernel)
     }
     if (!(kernel->blocks > 0) || kernel->end_ns <= kernel->start_ns)
         return GAIT_OK;
-    size_t at = fill->count;
-    const int status = array_reserve((void **)&fill->running, &fill->capacity, at + 1, shape);
-    if (status)
-        return status;
-    fill->count++;
+    uint64_t bits;
+    memcpy(&bits, &kernel->blocks, sizeof bits);
     fill->blocks += kernel->blocks;
-    for (; at && kernel->end_ns < fill->running[(at - 1) / 2].end_ns; at = (at - 1) / 2)
-        fill->running[at] = fill->running[(at - 1) / 2];
-    fill->running[at] = (struct fill_running){kernel->end_ns, kernel->blocks};
-    return GAIT_OK;
+    return min_heap_put(&fill->running, kernel->end_ns, bits);
 }

@@ -4,10 +4,9 @@
 #ifndef GAIT_ANALYSE_DEVICE_FILL_H
 #define GAIT_ANALYSE_DEVICE_FILL_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-#include <gait/error.h>
+#include "base/index/min_heap.h"
 
 struct fill_kernel {
     int64_t start_ns, end_ns;
@@ -20,18 +19,12 @@ struct fill_sums {
     double occupied, told_ns; // occupancy by time, and the time of which it is told
 };
 
-struct fill_running {
-    int64_t end_ns;
-    double blocks;
-};
-
 struct device_fill {
     int32_t device;
     int64_t now_ns, busy_until_ns;
-    double blocks;                // that are there now
-    struct fill_running *running; // a heap of what tells blocks
-    size_t count, capacity;
-    struct fill_sums sums; // until now
+    double blocks;           // that are there now
+    struct min_heap running; // what tells blocks, by its end; the value is a double's bits
+    struct fill_sums sums;   // until now
 };
 
 void device_fill_until(struct device_fill *fill, int64_t at_ns);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "facts/facts.h"
 #include "facts/launches.h"
 #include "load/arg_keys.h"

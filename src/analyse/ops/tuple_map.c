@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 
 enum { FIRST_ROOM = 64 };
 

@@ -9,7 +9,7 @@
 
 #include <gait/error.h>
 
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 
 #define TUPLE_NONE UINT32_MAX
 

@@ -7,7 +7,7 @@
 
 #include "analyse/stacks/stack_set.h"
 #include "base/array.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "load/stack_label.h"
 
 #define FIRST_TEXTS 4096u

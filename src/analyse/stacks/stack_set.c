@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 
 #define ARENA_LIMIT ((size_t)4 << 30)
 #define ID_LIMIT ((size_t)1 << 30)

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "base/intern.h"
 #include "base/slice.h"
 #include "load/stack_rows.h"

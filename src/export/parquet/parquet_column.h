@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "base/slice.h"
 
 enum parquet_type { PARQUET_INT64 = 2, PARQUET_DOUBLE = 5, PARQUET_TEXT = 6 };

@@ -4,7 +4,7 @@
 #define GAIT_INGEST_NAME_INDEX_H
 
 #include "base/arena.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "base/slice.h"
 
 struct name_index {

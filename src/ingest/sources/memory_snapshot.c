@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "ingest/event_draft.h"
 #include "ingest/source.h"
 #include "ingest/sources/pickle.h"

@@ -4,7 +4,7 @@
 #ifndef GAIT_INGEST_PF_STATE_H
 #define GAIT_INGEST_PF_STATE_H
 
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "ingest/event_draft.h"
 #include "ingest/sources/protobuf_reader.h"
 

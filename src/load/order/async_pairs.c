@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "base/invariant.h"
 
 #define WINDOW_BEGINS (1u << 20) // 24 MiB, and as much again for their keys

@@ -5,7 +5,7 @@
 #ifndef GAIT_LOAD_ASYNC_PAIRS_H
 #define GAIT_LOAD_ASYNC_PAIRS_H
 
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "load/order/merge.h"
 
 struct async_begin;

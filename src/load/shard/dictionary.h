@@ -4,7 +4,7 @@
 #ifndef GAIT_LOAD_DICTIONARY_H
 #define GAIT_LOAD_DICTIONARY_H
 
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "base/intern.h"
 #include "load/shard/clock_map.h"
 #include "load/shard/id_map.h"

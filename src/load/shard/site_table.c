@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "vocabulary/roles.h"
 
 #define SITE_LIMIT (16u << 20)

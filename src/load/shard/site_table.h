@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 #include "base/intern.h"
 
 #include <gait/trace.h>

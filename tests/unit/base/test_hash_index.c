@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows are numbers; where one stands, a look at all of them says as well.
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 
 #include "support/tap.h"
 

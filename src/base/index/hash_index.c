@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hash is kept beside the number, so that growing never touches the rows.
-#include "base/hash_index.h"
+#include "base/index/hash_index.h"
 
 #include <stdlib.h>
 #include <string.h>
