@@ -3,6 +3,7 @@
 
 usage: sampled_shares.py BUILD [--seconds S] [--rate HZ] [--target FILE] [MINOR ...]
        sampled_shares.py BUILD --everyday [--turns N] [MINOR ...]
+       sampled_shares.py BUILD --bursts [--turns N] [--seconds S] [MINOR ...]
 
 First shares, then stacks that cannot have been, flat out. The truth of shares is
 clocked in the program itself (thirteen.py), or, for a program that
@@ -11,6 +12,8 @@ child_b), it is what a sampler sees that stops it. The machine has to be quiet.
 
 With --everyday: who runs in workloads of the standard library (everyday.py), at 1 kHz,
 beside py-spy, as shares of the functions at the end of stacks; N seconds of each.
+With --bursts: two functions in turn (bursts.py) beside what they clocked, at 100 Hz to
+10 kHz, in both orders; each N times.
 """
 
 import argparse
@@ -94,22 +97,79 @@ def clocked(build, python, seconds, rate, turns):
     return {**result, **about, "rate": rate, "seconds": seconds, "shortest_us": shortest_us}
 
 
+CALLERS_OF_BURSTS = {
+    "turn": {"first", "second"},
+    "first": {"burst"},
+    "second": {"burst"},
+    "burst": {"down"},
+    "down": {"down", "run"},
+    "run": {"main"},
+}
+
+
+def never_was(frames):
+    """Whether bursts.py has no such stack."""
+    names = [frame[0] for frame in frames]
+    pairs = zip(names, names[1:])
+    wrong = any(b in CALLERS_OF_BURSTS and a not in CALLERS_OF_BURSTS[b] for a, b in pairs)
+    return wrong or ("burst" in names and names.count("down") != 51)
+
+
+def one_of_bursts(build, python, seconds, microseconds, share=0.3, rate=1000):
+    """bursts.py, the function that runs first with that share of it: how far its share is
+    from the clocked one, in points, the samples it is of, and those that never were."""
+    program = HERE / "programs" / "bursts.py"
+    words = [str(word) for word in (python, program, seconds, microseconds, share)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    samples, about = record(build, process.pid, rate)
+    told = json.loads(process.communicate()[0])
+    seen = count_frames(samples, "first|second")
+    n = sum(seen.values())
+    clocked_share = told["first"] / (told["first"] + told["second"])
+    return {
+        **about,
+        "off": 100 * (seen.get("first", 0) / n - clocked_share),
+        "chance": 100 * math.sqrt(clocked_share * (1 - clocked_share) / n),
+        "n": n,
+        "all": sum(count for _, count in samples),
+        "wrong": sum(count for frames, count in samples if never_was(frames)),
+    }
+
+
 def first_of_burst(build, python, microseconds, runs):
-    """bursts.py at 1 kHz: how far the share of the function that runs first is from the
-    clocked one, in points, and its error of chance; the rounds made of those asked for."""
-    program, off, rounds = HERE / "programs" / "bursts.py", [], 0
-    for _ in range(runs):
-        words = [str(word) for word in (python, program, 2, microseconds)]
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-        process.stdout.readline()
-        samples, about = record(build, process.pid, 1000)
-        told = json.loads(process.communicate()[0])
-        seen = count_frames(samples, "first|second")
-        clocked_share = told["first"] / (told["first"] + told["second"])
-        off.append(100 * (seen["first"] / sum(seen.values()) - clocked_share))
-        rounds += about["rounds"]
+    """The mean of that over runs of 2 s at 1 kHz, its error of chance, and the rounds made of
+    those asked for."""
+    results = [one_of_bursts(build, python, 2, microseconds) for _ in range(runs)]
+    off = [result["off"] for result in results]
     error = statistics.stdev(off) / math.sqrt(runs)
-    return statistics.mean(off), error, rounds / (runs * 2000)
+    made = sum(result["rounds"] for result in results) / (runs * 2000)
+    return statistics.mean(off), error, made
+
+
+def bursts(build, minor, seconds, turns):
+    """How far what has three tenths of the time is off, where it runs first and where second.
+    At 100 Hz a run takes longer, for else there is nothing but chance."""
+    for rate, longer, lengths in (
+        (100, 4, (106,)),
+        (1000, 1, (30, 106, 1000)),
+        (10000, 1, (30, 106, 1000)),
+    ):
+        for microseconds in lengths:
+            for share in (0.3, 0.7) * turns:
+                result = one_of_bursts(
+                    build, PYTHONS[minor], longer * seconds, microseconds, share, rate
+                )
+                off = result["off"] if share < 0.5 else -result["off"]
+                print(
+                    f"3.{minor:<3} {rate:>6} Hz {microseconds:>5} us "
+                    f"{'first ' if share < 0.5 else 'second'} "
+                    f"off {off:+6.2f} (chance {result['chance']:.2f})  "
+                    f"n {result['n']:>6}  rounds {result['rounds']:>6} late {result['late']:>5}  "
+                    f"cut {result['cut']:5.2f} %  torn {result['torn']:6.3f} %  "
+                    f"{result['wrong']} of {result['all']} never were",
+                    flush=True,
+                )
 
 
 def stopped(build, words, seconds, rate, pattern):
@@ -194,7 +254,10 @@ def main():
     parser.add_argument("--rate", type=int, default=10000)
     parser.add_argument("--target", type=pathlib.Path, help="beside a sampler that stops it")
     parser.add_argument("--everyday", action="store_true", help="short calls, beside py-spy")
-    parser.add_argument("--turns", type=int, default=6, help="of --everyday (default: 6)")
+    parser.add_argument("--bursts", action="store_true", help="two functions in turn")
+    parser.add_argument(
+        "--turns", type=int, default=6, help="of --everyday and --bursts (default: 6)"
+    )
     options = parser.parse_intermixed_args()
     if options.everyday and not everyday_shares.find_py_spy():
         parser.error("py-spy is not here: `make bench-peers` installs it")
@@ -204,6 +267,9 @@ def main():
             continue
         if options.everyday:
             everyday(options.build, minor, options.turns)
+            continue
+        if options.bursts:
+            bursts(options.build, minor, options.seconds, options.turns)
             continue
         about = options.build, PYTHONS[minor], options.seconds, options.rate
         for turns in (100, 1000):

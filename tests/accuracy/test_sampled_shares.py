@@ -11,6 +11,19 @@ from tests.support.sampled_programs import KNOWN, PYTHONS, RIGHT
 FULL = bool(os.environ.get("GAIT_TEST_FULL"))
 
 
+def test_a_stack_of_bursts_that_never_was_is_told():
+    whole = ["<module>", "main", "run", *["down"] * 51, "burst", "first", "turn"]
+    for names, is_wrong in (
+        (whole, False),
+        (whole[:-3], False),
+        (whole[:20], False),  # on the way down
+        ([*whole[:-2], "turn"], True),  # two moments: nobody but the two calls it
+        (whole[:3] + whole[4:], True),  # a frame is missing
+        ([*whole, "burst"], True),
+    ):
+        assert sampled_shares.never_was([(name, "", 0) for name in names]) == is_wrong
+
+
 @pytest.mark.skipif(not RIGHT, reason="processes may not be read here")
 @pytest.mark.skipif(not FULL, reason="takes minutes; GAIT_TEST_FULL=1")
 @pytest.mark.parametrize("minor", KNOWN)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two functions in turn behind a recursion of 50 frames, whose time is clocked.
 
-usage: bursts.py SECONDS MICROSECONDS
+usage: bursts.py SECONDS MICROSECONDS [SHARE]
 
-The first has three tenths of that many microseconds, the second the rest. At the end it
-prints as JSON the nanoseconds of the way down, of both, and of the way up again.
+The first has that share of so many microseconds (three tenths), the second the rest. At the
+end it prints as JSON the nanoseconds of the way down, of both, and of the way up again.
 """
 
 import json
@@ -12,6 +12,7 @@ import sys
 import time
 
 SECONDS, WANTED_NS = float(sys.argv[1]), float(sys.argv[2]) * 1e3
+SHARE = float(sys.argv[3]) if len(sys.argv) > 3 else 0.3
 DEPTH = 50
 clock = time.perf_counter_ns
 
@@ -70,7 +71,7 @@ def timed(n):
 
 
 def main():
-    turns = [turns_of(0.3), turns_of(0.7)]
+    turns = [turns_of(SHARE), turns_of(1 - SHARE)]
     run(turns, clock() + 2e7, [0] * 4)
     print("ready", flush=True)
     spent = run(turns, clock() + SECONDS * 1e9, [0] * 4)
