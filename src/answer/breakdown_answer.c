@@ -52,10 +52,12 @@ static const char *const cause_keys[IDLE_CAUSES] = {
 
 // --- data ------------------------------------------------------------------------------
 
-// Always integers: a step without a device is idle all the time, and `whole` of its rank is
-// null.
-static void put_breakdown(struct sheet *sheet, const struct breakdown *breakdown)
+// `base` names the time that the figures are of: the window from the first to the last event of
+// devices, or a step on the host. Always integers: a step without a device is idle all the time,
+// and `whole` of its rank is null.
+static void put_breakdown(struct sheet *sheet, const char *base, const struct breakdown *breakdown)
 {
+    sheet_put(sheet, "base", value_text(base));
     sheet_put(sheet, "span", value_uint(breakdown->span_ns));
     for (unsigned state = 0; state < DEVICE_STATES; state++)
         sheet_put(sheet, state_keys[state], value_uint(breakdown->state_ns[state]));
@@ -90,7 +92,7 @@ static void put_steps(struct sheet *sheet, const struct breakdown_rank *rank)
             value_int(rank->steps[i].start_ns),
         };
         sheet_row(sheet, cells, 0);
-        put_breakdown(sheet, &rank->steps[i].breakdown);
+        put_breakdown(sheet, "host", &rank->steps[i].breakdown);
     }
     sheet_end(sheet);
 }
@@ -107,7 +109,7 @@ static void put_devices(struct sheet *sheet, const struct breakdown_rank *rank)
         const int32_t device = rank->devices[i].device;
         const struct value cell = value_if(device >= 0, value_int(device));
         sheet_row(sheet, &cell, 0);
-        put_breakdown(sheet, &rank->devices[i].whole);
+        put_breakdown(sheet, "window", &rank->devices[i].whole);
     }
     sheet_end(sheet);
 }
@@ -154,7 +156,7 @@ static int put_rank(struct sheet *sheet, const struct asked *asked,
     sheet_row(sheet, cells, 0);
     if (rank->has_device) {
         sheet_object(sheet, "whole");
-        put_breakdown(sheet, &rank->whole);
+        put_breakdown(sheet, "window", &rank->whole);
         sheet_end(sheet);
     } else
         sheet_put(sheet, "whole", value_none());

@@ -85,6 +85,8 @@ def test_kernels(told):
 def test_devices(told):
     whole = {rank["rank"]: rank["whole"] for rank in told["breakdown"]["ranks"] if rank["whole"]}
     devices = told["report"].get("devices", [])
+    bases = {step["base"] for rank in told["breakdown"]["ranks"] for step in rank["steps"]}
+    assert bases <= {"host"} and all(of["base"] == "window" for of in whole.values())
     for row in devices:
         of = whole[row["rank"]]
         assert row["span_ns"] == of["span"]
