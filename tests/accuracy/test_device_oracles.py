@@ -53,7 +53,9 @@ def test_the_states_are_exact_to_the_nanosecond(gait, runs, name):
     for rank in ranks:
         want = wanted[str(rank["rank"])] if str(rank["rank"]) in wanted else wanted["0"]
         assert nine(rank["whole"]) == nine(want["whole"])
-        steps = [(step["name"], nine(step)) for step in rank["steps"]]
+        # brute force knows numbered steps alone; one trace has those that its loader tells
+        numbered = [step for step in rank["steps"] if step["name"].startswith("ProfilerStep#")]
+        steps = [(step["name"], nine(step)) for step in numbered]
         assert steps == [(step["name"], nine(step)) for step in want["steps"]]
         for window in filter(None, [rank["whole"], *rank["steps"]]):
             assert sum(window["idle_causes"].values()) == window["idle"]
