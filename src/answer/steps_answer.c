@@ -166,10 +166,10 @@ static void put_host_parts(struct sheet *sheet, const struct turns *turns,
     for (size_t i = 0; i < rank->count; i++)
         host_ns += length(rank->turns[i].start_ns, rank->turns[i].host_end_ns);
     host_ns = host_ns > total_ns ? total_ns : host_ns < phases_ns ? phases_ns : host_ns;
-    if (total_ns >= phases_ns) {
+    if (host_ns > phases_ns)
         put_part(sheet, "no_phase", host_ns - phases_ns, total_ns);
+    if (total_ns >= host_ns)
         put_part(sheet, "between", total_ns - host_ns, total_ns);
-    }
     sheet_end(sheet);
 }
 
