@@ -141,7 +141,7 @@ static int put_rank(struct sheet *sheet, const struct asked *asked,
         return status;
     device_parts_find(&rank->whole, rank->has_device, parts);
     const struct value cells[] = {
-        value_int(device_rank_number(asked->trace, rank)),
+        value_int(device_rank_number(asked->trace, rank->shard)),
         parts[0],
         parts[1],
         parts[2],
@@ -204,7 +204,7 @@ static void show_devices(struct sheet *sheet, const struct asked *asked,
         for (size_t at = 0; at < run->ranks[i].device_count; at++) {
             const struct breakdown_device *device = &run->ranks[i].devices[at];
             struct value cells[2 + DEVICE_PARTS] = {
-                value_int(device_rank_number(asked->trace, &run->ranks[i])),
+                value_int(device_rank_number(asked->trace, run->ranks[i].shard)),
                 value_if(device->device >= 0, value_int(device->device))};
             device_parts_find(&device->whole, true, &cells[2]);
             sheet_row(sheet, cells, 0);
@@ -229,7 +229,7 @@ static void show_causes(struct sheet *sheet, const struct asked *asked,
     for (size_t i = 0; i < run->count; i++) {
         const struct breakdown *whole = &run->ranks[i].whole;
         struct value cells[2 + IDLE_CAUSES] = {
-            value_int(device_rank_number(asked->trace, &run->ranks[i])),
+            value_int(device_rank_number(asked->trace, run->ranks[i].shard)),
             value_uint(whole->state_ns[0])};
         for (unsigned cause = 0; cause < IDLE_CAUSES; cause++)
             cells[2 + cause] = value_uint(whole->idle_ns[cause]);

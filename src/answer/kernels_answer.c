@@ -30,11 +30,15 @@ static const char *name_of(const struct gait_trace *trace, uint32_t site)
     return site == GAIT_NO_SITE || gait_trace_site(trace, site, &info) ? NULL : info.name;
 }
 
+static struct value mean_of(double weighted, uint64_t told_ns)
+{
+    return value_if(told_ns > 0, value_real(told_ns ? weighted / (double)told_ns : 0));
+}
+
 static void put_kernel(struct sheet *sheet, const struct gait_trace *trace,
                        const struct kernel_sum *sum, uint64_t all_ns)
 {
     const char *name = name_of(trace, sum->site);
-    const double told = sum->told_ns ? (double)sum->told_ns : 1;
     const enum tensor_use use = name ? tensor_use_of(name) : TENSOR_UNKNOWN;
     const struct value cells[] = {
         value_text(name),
@@ -45,8 +49,8 @@ static void put_kernel(struct sheet *sheet, const struct gait_trace *trace,
         value_mean(sum->sum_ns, sum->count),
         value_uint(sum->least_ns),
         value_uint(sum->most_ns),
-        value_if(sum->told_ns > 0, value_real(sum->occupancy / told)),
-        value_if(sum->told_ns > 0, value_real(sum->blocks_per_sm / told)),
+        mean_of(sum->occupancy, sum->told_ns),
+        mean_of(sum->blocks_per_sm, sum->blocks_told_ns),
         value_if(sum->registers > 0, value_uint(sum->registers)),
         value_if(use != TENSOR_UNKNOWN, value_bool(use == TENSOR_USED)),
     };

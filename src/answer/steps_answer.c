@@ -4,7 +4,9 @@
 
 #include "analyse/device/turns.h"
 #include "answer/answers.h"
+#include "answer/device/device_table.h"
 #include "base/units.h"
+#include "vocabulary/metadata.h"
 
 static const struct column step_columns[] = {
     {.key = "name", .label = "", .flags = COLUMN_LEFT, .width = 15},
@@ -48,25 +50,19 @@ static uint64_t length(int64_t from_ns, int64_t until_ns)
     return (uint64_t)until_ns - (uint64_t)from_ns;
 }
 
-static int64_t rank_number(const struct asked *asked, const struct turn_rank *rank)
-{
-    struct gait_shard_info shard;
-    return gait_trace_shard(asked->trace, rank->shard, &shard) || shard.rank < 0 ? 0 : shard.rank;
-}
-
 // --- steps ------------------------------------------------------------------------------
 
-static void put_step(struct sheet *sheet, int64_t rank, bool has_device, const struct turn *turn)
+static void put_step(struct sheet *sheet, int64_t rank, const struct turn *turn, bool is_first)
 {
     const uint64_t *ns = turn->sums.ns;
     const uint64_t turn_ns = length(turn->start_ns, turn->end_ns);
-    const bool is_known = has_device && turn->has_devices;
+    const bool is_known = turn->has_devices;
     const struct value cells[] = {
         value_text(turn->name),
         value_int(rank),
         value_uint(turn_ns),
         value_uint(length(turn->start_ns, turn->host_end_ns)),
-        value_if(turn->period_ns >= 0, value_int(turn->period_ns)),
+        value_if(!is_first, value_uint(turn->period_ns)),
         value_if(is_known, value_uint(ns[LANE_COMPUTE])),
         value_if(is_known, value_uint(ns[LANE_COMM])),
         value_if(is_known, value_uint(ns[LANE_COPY])),
@@ -82,22 +78,12 @@ static void put_steps(struct sheet *sheet, const struct asked *asked, const stru
     sheet_table(sheet, &step_table);
     for (size_t i = 0; i < turns->count; i++)
         for (size_t k = 0; k < turns->ranks[i].count; k++)
-            put_step(sheet, rank_number(asked, &turns->ranks[i]), turns->ranks[i].has_device,
-                     &turns->ranks[i].turns[k]);
+            put_step(sheet, device_rank_number(asked->trace, turns->ranks[i].shard),
+                     &turns->ranks[i].turns[k], k == 0);
     sheet_end(sheet);
 }
 
 // --- devices ----------------------------------------------------------------------------
-
-// Of the turns with devices on record.
-static uint64_t time_on_record(const struct turn_rank *rank)
-{
-    uint64_t sum_ns = 0;
-    for (size_t i = 0; i < rank->count; i++)
-        if (rank->turns[i].has_devices)
-            sum_ns += length(rank->turns[i].start_ns, rank->turns[i].end_ns);
-    return sum_ns;
-}
 
 static struct value share(double part, double whole)
 {
@@ -111,13 +97,13 @@ static void put_devices(struct sheet *sheet, const struct asked *asked, const st
     sheet_table(sheet, &device_table);
     for (size_t i = 0; i < turns->count; i++) {
         const struct turn_rank *rank = &turns->ranks[i];
-        const double base = (double)time_on_record(rank);
+        const double base = (double)rank->told_ns;
         for (size_t k = 0; k < rank->device_count; k++) {
             const struct fill_sums *sums = &rank->devices[k].sums;
             const struct value cells[] = {
-                value_int(rank_number(asked, rank)),
+                value_int(device_rank_number(asked->trace, rank->shard)),
                 value_int(rank->devices[k].device),
-                share((double)sums->busy_ns, base),
+                share(sums->busy_ns, base),
                 value_if(sums->blocks_ns > 0, share(sums->blocks_ns, base)),
                 share(sums->occupied / 100, sums->told_ns),
             };
@@ -130,7 +116,7 @@ static void put_devices(struct sheet *sheet, const struct asked *asked, const st
 // --- ledgers ----------------------------------------------------------------------------
 
 static const struct column ledger_columns[] = {
-    {.key = "base"}, {.key = "rank"}, {.key = "steps"}, {.key = "total_ns"}};
+    {.key = "base"}, {.key = "rank"}, {.key = "steps"}, {.key = "total_ns"}, {.key = "file"}};
 static const struct column part_columns[] = {{.key = "id"}, {.key = "ns"}, {.key = "share"}};
 
 static void put_part(struct sheet *sheet, const char *id, uint64_t ns, uint64_t total_ns)
@@ -165,42 +151,46 @@ static void put_host_parts(struct sheet *sheet, const struct turns *turns,
     }
     for (size_t i = 0; i < rank->count; i++)
         host_ns += length(rank->turns[i].start_ns, rank->turns[i].host_end_ns);
-    host_ns = host_ns > total_ns ? total_ns : host_ns < phases_ns ? phases_ns : host_ns;
+    host_ns = host_ns > total_ns ? total_ns : host_ns; // steps may overlap
+    host_ns = host_ns > phases_ns ? host_ns : phases_ns;
     if (host_ns > phases_ns)
         put_part(sheet, "no_phase", host_ns - phases_ns, total_ns);
-    if (total_ns >= host_ns)
+    if (total_ns > host_ns)
         put_part(sheet, "between", total_ns - host_ns, total_ns);
     sheet_end(sheet);
 }
 
+static void begin_ledger(struct sheet *sheet, const struct asked *asked,
+                         const struct turn_rank *rank, size_t steps, uint64_t total_ns)
+{
+    const char *source = gait_trace_metadata(asked->trace, rank->shard, meta.source);
+    struct gait_shard_info shard;
+    const bool is_known = !gait_trace_shard(asked->trace, rank->shard, &shard);
+    const struct value cells[] = {value_text("turn"),
+                                  value_int(device_rank_number(asked->trace, rank->shard)),
+                                  value_uint(steps), value_uint(total_ns),
+                                  source     ? value_json(source)
+                                  : is_known ? value_text(shard.path)
+                                             : value_none()};
+    sheet_row(sheet, cells, 0);
+}
+
+// Where devices are on record in some of the turns alone, those have a ledger of their own.
 static void put_ledger(struct sheet *sheet, const struct asked *asked, const struct turns *turns,
                        const struct turn_rank *rank)
 {
-    const uint64_t all_ns = length(rank->turns[0].start_ns, rank->turns[rank->count - 1].end_ns),
-                   told_ns = time_on_record(rank);
-    struct turn_sums sums = {{0}};
-    size_t told = 0;
-    for (size_t i = 0; i < rank->count; i++) {
-        for (unsigned k = 0; rank->turns[i].has_devices && k < TURN_PARTS; k++)
-            sums.ns[k] += rank->turns[i].sums.ns[k];
-        told += rank->turns[i].has_devices;
+    const uint64_t all_ns = length(rank->turns[0].start_ns, rank->turns[rank->count - 1].end_ns);
+    const bool is_apart = rank->told && rank->told < rank->count;
+    if (is_apart) {
+        begin_ledger(sheet, asked, rank, rank->told, rank->told_ns);
+        put_device_parts(sheet, &rank->sums, rank->told_ns);
+        sheet_put(sheet, "host", value_none());
     }
-    const bool has_device = rank->has_device && told, is_apart = has_device && told < rank->count;
-    const struct value first[] = {value_text("turn"), value_int(rank_number(asked, rank)),
-                                  value_uint(is_apart ? told : rank->count),
-                                  value_uint(is_apart ? told_ns : all_ns)};
-    const struct value second[] = {value_text("turn"), value_int(rank_number(asked, rank)),
-                                   value_uint(rank->count), value_uint(all_ns)};
-    sheet_row(sheet, first, 0);
-    if (has_device)
-        put_device_parts(sheet, &sums, is_apart ? told_ns : all_ns);
+    begin_ledger(sheet, asked, rank, rank->count, all_ns);
+    if (rank->told && !is_apart)
+        put_device_parts(sheet, &rank->sums, rank->told_ns);
     else
         sheet_put(sheet, "device", value_none());
-    if (is_apart) {
-        sheet_put(sheet, "host", value_none());
-        sheet_row(sheet, second, 0);
-        sheet_put(sheet, "device", value_none());
-    }
     if (rank->is_imported)
         sheet_put(sheet, "host", value_none());
     else
@@ -239,14 +229,13 @@ enum { SHOWN_COUNT = sizeof shown / sizeof shown[0] };
 
 static void show_rank(struct sheet *sheet, const struct asked *asked, const struct turn_rank *rank)
 {
-    const uint64_t total_ns = time_on_record(rank);
-    struct value cells[1 + SHOWN_COUNT] = {value_int(rank_number(asked, rank))};
+    struct value cells[1 + SHOWN_COUNT] = {
+        value_int(device_rank_number(asked->trace, rank->shard))};
     for (size_t i = 0; i < SHOWN_COUNT; i++) {
         uint64_t ns = 0;
-        for (size_t k = 0; k < rank->count; k++)
-            for (unsigned part = 0; rank->turns[k].has_devices && part < TURN_PARTS; part++)
-                ns += shown[i] >> part & 1 ? rank->turns[k].sums.ns[part] : 0;
-        cells[1 + i] = value_share(ns, total_ns);
+        for (unsigned part = 0; part < TURN_PARTS; part++)
+            ns += shown[i] >> part & 1 ? rank->sums.ns[part] : 0;
+        cells[1 + i] = value_share(ns, rank->told_ns);
     }
     sheet_row(sheet, cells, 0);
 }
@@ -262,7 +251,7 @@ static void show_shares(struct sheet *sheet, const struct asked *asked, const st
         .heading = "Turns, rank", COLUMNS_ARE(columns), .most = 64, .more = "more"};
     sheet_table(sheet, &table);
     for (size_t i = 0; i < turns->count; i++)
-        if (turns->ranks[i].has_device)
+        if (turns->ranks[i].told)
             show_rank(sheet, asked, &turns->ranks[i]);
     sheet_end(sheet);
 }
@@ -295,10 +284,11 @@ static const struct example examples[] = {
 
 static const char *const about[] = {
     "A turn lasts from the begin of a step to the begin of the next one; the last, to the end of "
-    "the work that it gave to devices. Host is the step itself, period the time since the step "
+    "the step or of the work that was given to devices in it. Host is the step itself, period the "
+    "time since the step "
     "before ended, on the host and on its devices.",
     "Each nanosecond of a turn is computing, else communication alone, else copies alone, else "
-    "idle. Idle time is of what the launching thread did then, the first of these: it waited for "
+    "idle. Idle time is of what the host did then, the first of these: it waited for "
     "input, was in a call that blocks, allocated, launched, was in an op, in Python, or in "
     "nothing on record. The parts sum to the turn.",
     "Kernels run: the share of the turns with a kernel on the device. SM efficiency: blocks by "

@@ -21,7 +21,8 @@ struct fact_row {
     uint32_t piece, place; // where it stands: for fact_args()
 };
 
-// Of one track: by start, the longer first, then by depth; slice after slice.
+// Of one track: by start; of rows that start together the outer ones come first, as their depths
+// or, where frames meet, their lengths tell. Slice after slice.
 struct fact_rows {
     uint32_t track, shard;
     const struct fact_row *rows;

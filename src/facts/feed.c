@@ -40,7 +40,7 @@ static void sift_down(struct feed *feed, size_t at)
     feed->heads[at] = head;
 }
 
-// Moves on to the next row that has a kind, `row` itself if it has one.
+// Also notes how far it reaches. What never ended covers nothing.
 static bool is_wanted(const struct feed *feed, struct feed_head *head, const struct fact_row *row)
 {
     const uint8_t kind = feed->kinds[row->site];
@@ -49,11 +49,12 @@ static bool is_wanted(const struct feed *feed, struct feed_head *head, const str
     if (!(feed->outermost & 1u << kind))
         return true;
     const bool is_covered = row->end_ns <= head->reach_ns[kind];
-    if (!is_covered)
+    if (!is_covered && row->end_ns != FACT_OPEN)
         head->reach_ns[kind] = row->end_ns;
     return !is_covered;
 }
 
+// Moves on to the next row that has a kind, `row` itself if it has one.
 static bool take(const struct feed *feed, struct feed_head *head, const struct fact_row *row)
 {
     while (row < head->behind && !is_wanted(feed, head, row))

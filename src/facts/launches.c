@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/site_role.h"
+#include "vocabulary/metadata.h"
 
 enum { GENERATION = 1 << 15, MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
 
@@ -63,10 +64,11 @@ void launches_finish(struct launches *launches)
 
 // --- threads ------------------------------------------------------------------------------
 
-static int find_thread(struct launches *launches, int64_t tid, uint32_t *ret_number)
+static int find_thread(struct launches *launches, const struct launch_thread *wanted,
+                       uint32_t *ret_number)
 {
     const struct array_shape shape = {sizeof *launches->threads, MOST_ROWS};
-    const uint32_t hash = (uint32_t)hash_mix(0, (uint64_t)tid);
+    const uint32_t hash = (uint32_t)hash_mix(wanted->process, (uint64_t)wanted->tid);
     int status = hash_index_reserve(&launches->thread_index, FIRST_ROOM);
     if (!status)
         status = array_reserve((void **)&launches->threads, &launches->thread_capacity,
@@ -75,17 +77,31 @@ static int find_thread(struct launches *launches, int64_t tid, uint32_t *ret_num
         return status;
     struct hash_index *index = &launches->thread_index;
     size_t at = hash_index_first(index, hash);
-    for (; index->places[at].row; at = hash_index_next(index, at))
-        if (launches->threads[ *ret_number = index->places[at].row - 1].tid == tid)
+    for (; index->places[at].row; at = hash_index_next(index, at)) {
+        const struct launch_thread *thread = &launches->threads[index->places[at].row - 1];
+        *ret_number = index->places[at].row - 1;
+        if (thread->tid == wanted->tid && thread->process == wanted->process)
             return GAIT_OK;
+    }
     *ret_number = (uint32_t)launches->thread_count++;
-    launches->threads[*ret_number] = (struct launch_thread){.tid = tid};
+    launches->threads[*ret_number] = *wanted;
     hash_index_put(index, at, hash, *ret_number);
     return GAIT_OK;
 }
 
 // What devices did lies in a shard of its own, which tells the thread of the process that
-// owns it. A thread's ops may lie on several tracks.
+// owns it. The file of another tool may hold several processes, whose threads may have one
+// number.
+static struct launch_thread thread_of(const struct launches *launches, uint32_t track)
+{
+    const struct gait_track_info *info = &launches->trace->run.tracks.tracks[track].info;
+    const bool is_imported = gait_trace_metadata(launches->trace, info->shard, meta.import) != NULL;
+    return (struct launch_thread){
+        .tid = info->tid,
+        .process = is_imported && info->parent != GAIT_NO_TRACK ? info->parent + 1 : 0};
+}
+
+// A thread's ops may lie on several tracks.
 static int find_threads(struct launches *launches, const struct fact_slice *slice)
 {
     const struct array_shape shape = {sizeof *launches->numbers, MOST_ROWS};
@@ -93,8 +109,8 @@ static int find_threads(struct launches *launches, const struct fact_slice *slic
                                slice->count + 1, shape);
     for (size_t i = 0; i < slice->count && !status; i++) {
         const struct fact_rows *track = &slice->tracks[i];
-        const int64_t tid = launches->trace->run.tracks.tracks[track->track].info.tid;
-        status = find_thread(launches, tid, &launches->numbers[i]);
+        const struct launch_thread wanted = thread_of(launches, track->track);
+        status = find_thread(launches, &wanted, &launches->numbers[i]);
         if (status)
             break;
         struct launch_thread *thread = &launches->threads[launches->numbers[i]];

@@ -37,6 +37,7 @@ struct launch_stack {
 
 struct launch_thread {
     int64_t tid;
+    uint32_t process; // its track, of an imported trace; 0: the one that owns the shards
     bool has_ops, has_calls;
     struct launch_stack stack;
 };

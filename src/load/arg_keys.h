@@ -25,7 +25,7 @@ struct arg_keys {
     size_t count; // at most ARG_KEYS_MOST
     struct hash_index index;
     struct arg_plan *plans;
-    size_t plan_count, plan_capacity, last;
+    size_t plan_count, plan_capacity;
     struct arg_list list; // of an event that has arguments of its own
 };
 

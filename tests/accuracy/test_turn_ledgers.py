@@ -113,7 +113,8 @@ def ledger(path):
     lanes["op"] = [row[1:] for row in ops if row[0] in counts]
     lanes["python"] = [row[1:] for row in python if row[0] in counts]
     steps = sorted(steps)
-    ends = [end for link, end in work if link in calls and calls[link] >= steps[-1][0]]
+    begin, until = steps[-1][:2]
+    ends = [end for link, end in work if link in calls and begin <= calls[link] <= until]
     base = [[steps[0][0], max([steps[-1][1], *ends])]]
     parts, left = {}, base
     for part in PARTS:

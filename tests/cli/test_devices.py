@@ -186,3 +186,25 @@ def test_of_ranks_that_come_together_none_was_last(gait, tmp_path):
     (row,) = json.loads(gait("comms", "run", "--json").stdout)["collectives"]
     assert (row["ranks"], row["waiting_ns"]) == (2, 0)
     assert (row["last_rank"], row["last_calls"]) == (None, None)
+
+
+def test_threads_of_two_processes_may_have_one_number(gait, tmp_path):
+    def span(category, name, pid, tid, start, length, **args):
+        event = {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid}
+        return {**event, "ts": start, "dur": length, "args": args}
+
+    events = [
+        span("cpu_op", "A", 1, 1, 0, 100),
+        span("cpu_op", "B", 2, 1, 10, 80),  # the innermost op of a thread 1, but of another process
+        span("cuda_runtime", "cudaLaunchKernel", 1, 1, 20, 5, correlation=7),
+        span("kernel", "k", 0, 7, 30, 5, correlation=7, **{"blocks per SM": 2.5}),
+        span("user_annotation", "ProfilerStep#1", 1, 1, 0, 100),
+        span("cpu_op", "ProfilerStep#1", 1, 1, 0, 50),  # again, and shorter
+    ]
+    trace = tmp_path / "t.json"
+    trace.write_text(json.dumps({"traceEvents": events}))
+    (kernel,) = json.loads(gait("kernels", "--json", trace).stdout)["kernels"]
+    assert (kernel["op"], kernel["blocks_per_sm"], kernel["occupancy_pctg"]) == ("A", 2.5, None)
+    (rank,) = json.loads(gait("breakdown", "--steps", "--json", trace).stdout)["ranks"]
+    (step,) = json.loads(gait("steps", "--json", trace).stdout)["steps"]
+    assert [row["span"] for row in rank["steps"]] == [step["host_ns"]] == [100_000]

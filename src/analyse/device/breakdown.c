@@ -115,10 +115,15 @@ static int by_start_name(const void *left, const void *right)
     if (names)
         return names;
     const uint64_t span_a = a->breakdown.span_ns, span_b = b->breakdown.span_ns;
-    return span_a < span_b ? -1 : span_a > span_b;
+    return span_a > span_b ? -1 : span_a < span_b;
 }
 
-// One may be there as an op and as an annotation.
+// One may be there as an op and as an annotation: the longer counts.
+static bool is_repeated(const struct breakdown_step *step, const struct breakdown_step *before)
+{
+    return step->start_ns == before->start_ns && !strcmp(step->name, before->name);
+}
+
 static int take_steps(struct part *part)
 {
     struct breakdown_rank *rank = &part->rank;
@@ -128,7 +133,7 @@ static int take_steps(struct part *part)
     if (part->step_count)
         qsort(part->step_list, part->step_count, sizeof *part->step_list, by_start_name);
     for (size_t i = 0; i < part->step_count; i++)
-        if (!i || by_start_name(&part->step_list[i - 1], &part->step_list[i]))
+        if (!i || !is_repeated(part->step_list[i], part->step_list[i - 1]))
             rank->steps[rank->step_count++] = *part->step_list[i];
     return GAIT_OK;
 }
@@ -391,12 +396,13 @@ static int end(void *made)
 {
     struct part *part = made;
     int status = pass_time(part, INT64_MAX);
+    if (status)
+        return status;
     device_sweep_finish(&part->all);
     part->rank.shard = part->shard;
     part->rank.has_device = part->all.has_work;
     part->rank.whole = part->all.whole;
-    if (!status)
-        status = take_steps(part);
+    status = take_steps(part);
     return status ? status : take_devices(part);
 }
 

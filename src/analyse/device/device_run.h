@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The breakdown of every rank of a run, one shard after the other: the rows of one are
-// gone before the next is read.
+// The breakdown of every rank of a run.
 #ifndef GAIT_ANALYSE_DEVICE_RUN_H
 #define GAIT_ANALYSE_DEVICE_RUN_H
 

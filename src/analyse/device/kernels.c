@@ -40,6 +40,7 @@ static void add_up(struct kernel_sum *sum, const struct kernel_sum *row)
     sum->count += row->count;
     sum->sum_ns += row->sum_ns;
     sum->told_ns += row->told_ns;
+    sum->blocks_told_ns += row->blocks_told_ns;
     sum->occupancy += row->occupancy;
     sum->blocks_per_sm += row->blocks_per_sm;
     sum->least_ns = row->least_ns < sum->least_ns ? row->least_ns : sum->least_ns;
@@ -78,8 +79,10 @@ static void take_args(struct kernel_sum *sum, const struct gait_arg *args)
         sum->occupancy = number * (double)sum->sum_ns;
         sum->told_ns = sum->sum_ns;
     }
-    if (arg_list_number(&args[BLOCKS], &number))
+    if (arg_list_number(&args[BLOCKS], &number)) {
         sum->blocks_per_sm = number * (double)sum->sum_ns;
+        sum->blocks_told_ns = sum->sum_ns;
+    }
     if (args[REGISTERS].kind == GAIT_ARG_INT && args[REGISTERS].integer > 0)
         sum->registers = (uint64_t)args[REGISTERS].integer;
 }

@@ -8,9 +8,9 @@
 struct kernel_sum {
     uint32_t site, op; // op: site of the launching op; GAIT_NO_SITE: not known
     uint64_t count, sum_ns, least_ns, most_ns;
-    // Weighted by the time of the kernels that tell them, which is told_ns.
+    // Weighted by the time of the kernels that tell each.
     double occupancy, blocks_per_sm;
-    uint64_t told_ns;
+    uint64_t told_ns, blocks_told_ns;
     uint64_t registers; // per thread, the most; 0: not told
 };
 

@@ -10,6 +10,7 @@
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/index/hash_index.h"
 #include "base/json_reader.h"
 #include "load/shard_owner.h"
 #include "load/site_role.h"
@@ -23,6 +24,7 @@ struct step_search {
     const struct gait_trace *trace;
     bool only_devices;
     int status;
+    struct hash_index phases; // by shard and name
 };
 
 static int64_t earlier(int64_t at_ns)
@@ -48,25 +50,38 @@ static bool has_devices(const struct gait_trace *trace, uint32_t shard,
     return false;
 }
 
-static void take_phase(struct step_search *finding, const struct gait_event *phase, uint32_t shard)
+// A new one, if there is none yet.
+static struct recorded_phase *find_phase(struct step_search *search, uint32_t shard,
+                                         const char *name)
 {
     const struct array_shape shape = {sizeof(struct recorded_phase), MOST_STEPS};
-    struct recorded_steps *steps = finding->steps;
-    size_t at = 0;
-    while (at < steps->phase_count &&
-           (steps->phases[at].shard != shard || strcmp(steps->phases[at].name, phase->name) != 0))
-        at++;
-    if (at == steps->phase_count) {
-        const struct recorded_phase row = {
-            shard, arena_text(&steps->names, phase->name, strlen(phase->name)), 0};
-        finding->status =
-            row.name ? array_reserve((void **)&steps->phases, &steps->phase_capacity, at + 1, shape)
-                     : fail(GAIT_ERR_MEMORY, "no memory for the names of phases");
-        if (finding->status)
-            return;
-        steps->phases[steps->phase_count++] = row;
+    struct recorded_steps *steps = search->steps;
+    const uint32_t hash = (uint32_t)hash_mix(shard, hash_bytes(slice_of(name)));
+    search->status = hash_index_reserve(&search->phases, 64);
+    if (search->status)
+        return NULL;
+    size_t at = hash_index_first(&search->phases, hash);
+    for (; search->phases.places[at].row; at = hash_index_next(&search->phases, at)) {
+        struct recorded_phase *row = &steps->phases[search->phases.places[at].row - 1];
+        if (row->shard == shard && !strcmp(row->name, name))
+            return row;
     }
-    steps->phases[at].ns += phase->duration_ns > 0 ? (uint64_t)phase->duration_ns : 0;
+    const struct recorded_phase row = {shard, arena_text(&steps->names, name, strlen(name)), 0};
+    search->status = row.name ? array_reserve((void **)&steps->phases, &steps->phase_capacity,
+                                              steps->phase_count + 1, shape)
+                              : fail(GAIT_ERR_MEMORY, "no memory for the names of phases");
+    if (search->status)
+        return NULL;
+    hash_index_put(&search->phases, at, hash, (uint32_t)steps->phase_count);
+    steps->phases[steps->phase_count] = row;
+    return &steps->phases[steps->phase_count++];
+}
+
+static void take_phase(struct step_search *search, const struct gait_event *event, uint32_t shard)
+{
+    struct recorded_phase *phase = find_phase(search, shard, event->name);
+    if (phase)
+        phase->ns += event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
 }
 
 static void take_step(const struct gait_event *step, uint32_t shard, void *context)
@@ -82,7 +97,8 @@ static void take_step(const struct gait_event *step, uint32_t shard, void *conte
     if (!finding->status && step->kind == GAIT_KIND_SPAN)
         take_phase(finding, step, shard);
     if (finding->status || step->kind != GAIT_KIND_STEP || step->duration_ns < 0 ||
-        __builtin_add_overflow(step->start_ns, step->duration_ns, &row.step.end_ns))
+        __builtin_add_overflow(step->start_ns, step->duration_ns, &row.step.end_ns) ||
+        row.step.end_ns == INT64_MAX) // which stands for no end
         return;
     row.has_devices = gait_trace_metadata(finding->trace, shard, meta.source) ||
                       has_devices(finding->trace, shard, &row.step);
@@ -109,7 +125,7 @@ static int by_shard(const void *left, const void *right)
 
 int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace, bool only_devices)
 {
-    struct step_search finding = {steps, trace, only_devices, GAIT_OK};
+    struct step_search finding = {steps, trace, only_devices, GAIT_OK, {0}};
     bool is_any = !only_devices ||
                   (torch_report_is_imported(trace) && !site_role_any(trace, ROLE_BIT(ROLE_STEP)));
     *steps = (struct recorded_steps){.count = 0};
@@ -117,6 +133,7 @@ int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace, 
     for (uint32_t i = 0; i < trace->run.shard_count; i++)
         is_any = is_any || shard_owner(trace, i) != i;
     int status = is_any ? each_recorded_step(trace, !only_devices, take_step, &finding) : GAIT_OK;
+    hash_index_finish(&finding.phases);
     if (!status)
         status = finding.status;
     if (!status && steps->count)

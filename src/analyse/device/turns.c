@@ -34,8 +34,8 @@ struct part {
     int64_t tail_ns;       // the end of the last turn, so far
     struct turn_sums tail; // the sums then, once that time has passed
     bool is_tail_kept;
-    struct fill_sums *fill_tails;
-    int64_t later_end_ns; // of work that was given behind the last step's end
+    struct fill_sums *filled, *fill_tails; // by device: of turns that are over; with the last one
+    int64_t later_end_ns;                  // of work that was given behind the last step's end
     struct device_fill fills[MOST_DEVICES];
     size_t fill_count;
     uint32_t track; // of the last kernel, and its device
@@ -65,9 +65,12 @@ static void keep_tail(struct part *part)
     sweep_to(part, part->tail_ns);
     part->tail = part->sums;
     part->is_tail_kept = true;
+    const bool is_told = part->rank.turns[part->rank.count - 1].has_devices;
     for (size_t i = 0; i < part->fill_count; i++) {
         device_fill_until(&part->fills[i], part->tail_ns);
-        part->fill_tails[i] = part->fills[i].sums;
+        part->fill_tails[i] = part->filled[i];
+        if (is_told)
+            device_fill_show(&part->fills[i], &part->fill_tails[i]);
     }
 }
 
@@ -79,10 +82,13 @@ static void reach(struct part *part, int64_t end_ns)
     part->is_tail_kept = false;
 }
 
-static void forget_fills(struct part *part, int64_t at_ns)
+// What devices did in the turn that ends counts where it is on record as a whole.
+static void end_fills(struct part *part, bool is_told, int64_t at_ns)
 {
     for (size_t i = 0; i < part->fill_count; i++) {
         device_fill_until(&part->fills[i], at_ns);
+        if (is_told)
+            device_fill_show(&part->fills[i], &part->filled[i]);
         part->fills[i].sums = (struct fill_sums){0};
     }
 }
@@ -98,10 +104,11 @@ static int begin_turn(struct part *part, const struct turn *turn)
     int status = array_reserve((void **)&rank->turns, &part->capacity, rank->count + 1, shape);
     if (status)
         return status;
-    if (!last)
-        forget_fills(part, turn->start_ns);
+    end_fills(part, last && last->has_devices, turn->start_ns);
+    const int64_t reach_ns = last ? last->host_reach_ns : INT64_MIN;
     struct turn *made = &rank->turns[rank->count++];
     *made = *turn;
+    made->host_reach_ns = turn->host_end_ns > reach_ns ? turn->host_end_ns : reach_ns;
     made->sums = part->sums;
     made->device_end_ns = part->later_end_ns;
     part->later_end_ns = INT64_MIN;
@@ -181,7 +188,7 @@ static struct turn *turn_of(const struct part *part, int64_t launched_ns)
     size_t low = 0, high = part->rank.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (part->rank.turns[middle].host_end_ns < launched_ns)
+        if (part->rank.turns[middle].host_reach_ns < launched_ns)
             low = middle + 1;
         else
             high = middle;
@@ -194,7 +201,8 @@ static void note_launch(struct part *part, const struct launch *launch, int64_t 
     struct turn *turn = turn_of(part, launch->start_ns);
     int64_t *device_end_ns = turn ? &turn->device_end_ns : &part->later_end_ns;
     *device_end_ns = end_ns > *device_end_ns ? end_ns : *device_end_ns;
-    if (part->rank.count && launch->start_ns >= part->rank.turns[part->rank.count - 1].start_ns)
+    const struct turn *last = part->rank.count ? &part->rank.turns[part->rank.count - 1] : NULL;
+    if (last && launch->start_ns >= last->start_ns && launch->start_ns <= last->host_end_ns)
         reach(part, end_ns);
 }
 
@@ -278,7 +286,8 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     arg_keys_init(&part->keys, key_names, KEYS);
     part->feed.outermost = (1u << ACTIVITY_COUNT) - (1u << LANE_COUNT) + (1u << ACTIVITY_COPY_CALL);
     part->fill_tails = calloc(MOST_DEVICES, sizeof *part->fill_tails);
-    if (!part->fill_tails)
+    part->filled = calloc(MOST_DEVICES, sizeof *part->filled);
+    if (!part->fill_tails || !part->filled)
         return fail(GAIT_ERR_MEMORY, "no memory for devices");
     int status = activities_find(trace, &part->kinds);
     for (uint32_t i = 0; !status && i < gait_trace_site_count(trace); i++)
@@ -301,12 +310,19 @@ static uint64_t sum_of(const struct turn_sums *sums)
     return sum_ns;
 }
 
+static void add_told(struct turn_rank *rank, const struct turn *turn)
+{
+    rank->told++;
+    for (unsigned i = 0; i < TURN_PARTS; i++) {
+        rank->sums.ns[i] += turn->sums.ns[i];
+        rank->told_ns += turn->sums.ns[i];
+    }
+}
+
 static void settle_turns(struct part *part)
 {
     struct turn_rank *rank = &part->rank;
     int64_t before_ns = INT64_MIN, reached_ns = INT64_MIN;
-    rank->sums = rank->turns[0].sums;
-    subtract(&rank->sums, &part->tail);
     for (size_t i = 0; i < rank->count; i++) {
         struct turn *turn = &rank->turns[i];
         const bool is_last = i + 1 == rank->count;
@@ -315,8 +331,11 @@ static void settle_turns(struct part *part)
         GAIT_ASSERT(sum_of(&turn->sums) == (uint64_t)turn->end_ns - (uint64_t)turn->start_ns);
         reached_ns = turn->host_end_ns > reached_ns ? turn->host_end_ns : reached_ns;
         reached_ns = turn->device_end_ns > reached_ns ? turn->device_end_ns : reached_ns;
-        turn->period_ns = i ? reached_ns - before_ns : -1;
+        turn->period_ns = (uint64_t)reached_ns - (uint64_t)before_ns;
         before_ns = reached_ns;
+        turn->has_devices = turn->has_devices && (rank->has_device || !rank->is_imported);
+        if (turn->has_devices)
+            add_told(rank, turn);
     }
 }
 
@@ -381,6 +400,7 @@ static void drop(void *made)
         device_fill_finish(&part->fills[i]);
     arg_keys_finish(&part->keys);
     free(part->fill_tails);
+    free(part->filled);
     free(part->kinds);
 }
 

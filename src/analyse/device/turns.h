@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The turns of a loop: from the begin of a step to the begin of the next, of the last one to
-// the end of the work that it gave to devices. They follow each other without a gap, so that
-// what their ledger says is all of the loop's time (docs/DEVICES.md).
+// its end or that of the work that was given to devices in it. They follow each other without a
+// gap, so that what their ledger says is all of the loop's time (docs/DEVICES.md).
 #ifndef GAIT_ANALYSE_TURNS_H
 #define GAIT_ANALYSE_TURNS_H
 
@@ -23,8 +23,9 @@ struct turn {
     const char *name;
     uint64_t number;
     int64_t start_ns, host_end_ns, end_ns;
-    int64_t period_ns; // from the end of the step before, as its devices saw it; -1: the first
-    bool has_devices;  // they were on record for all of it
+    int64_t host_reach_ns; // where this step and those before it have ended on the host
+    uint64_t period_ns;    // from the end of the step before, as devices saw it; not of the first
+    bool has_devices;      // they were on record for all of it
     struct turn_sums sums;
     int64_t device_end_ns; // of the work that was given until the step's end; INT64_MIN: none
 };
@@ -34,7 +35,9 @@ struct turn_rank {
     bool has_device, is_imported;
     struct turn *turns; // in order of start
     size_t count;
-    struct turn_sums sums; // of all turns
+    size_t told; // turns with devices on record,
+    uint64_t told_ns;
+    struct turn_sums sums; // their length, and what it holds
     struct device_fill *devices;
     size_t device_count;
 };

@@ -16,10 +16,10 @@ void device_parts_find(const struct breakdown *breakdown, bool is_known,
         ret_parts[i] = value_if(is_known, value_uint(parts[i]));
 }
 
-int64_t device_rank_number(const struct gait_trace *trace, const struct breakdown_rank *rank)
+int64_t device_rank_number(const struct gait_trace *trace, uint32_t shard)
 {
-    struct gait_shard_info shard;
-    return gait_trace_shard(trace, rank->shard, &shard) || shard.rank < 0 ? 0 : shard.rank;
+    struct gait_shard_info info;
+    return gait_trace_shard(trace, shard, &info) || info.rank < 0 ? 0 : info.rank;
 }
 
 // --- under the host's ledger -----------------------------------------------------------
@@ -59,7 +59,7 @@ void device_ledger_put(struct sheet *sheet, const struct gait_trace *trace,
     sheet_table(sheet, &table);
     for (size_t i = 0; i < run->count; i++) {
         struct value cells[1 + DEVICE_PARTS + IDLE_CAUSES] = {
-            value_int(device_rank_number(trace, &run->ranks[i]))};
+            value_int(device_rank_number(trace, run->ranks[i].shard))};
         device_parts_find(&run->ranks[i].whole, true, &cells[1]);
         if (run->ranks[i].has_device)
             sheet_row(sheet, add_causes(cells, &run->ranks[i].whole), 0);

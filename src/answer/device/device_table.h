@@ -22,7 +22,7 @@ void device_parts_find(const struct breakdown *breakdown, bool is_known,
                        struct value ret_parts[DEVICE_PARTS]);
 
 // A trace that names no rank is of rank 0.
-int64_t device_rank_number(const struct gait_trace *trace, const struct breakdown_rank *rank);
+int64_t device_rank_number(const struct gait_trace *trace, uint32_t shard);
 
 // The ledger of the devices, below that of the host: table `devices`, and what they mostly
 // waited for. Nothing where no device is on record.

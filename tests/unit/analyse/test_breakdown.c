@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states of a rank's devices and why they were idle: cases worked out by hand, and
 // random ones beside a map of 64 moments.
+#define _GNU_SOURCE
 #include "analyse/device/device_run.h"
 #include "analyse/device/device_sweep.h"
 #include "support/fact_literals.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of kernels by name and launching op, and of collectives by what kernels are called.
+#define _GNU_SOURCE
 #include "analyse/device/kernels.h"
 
 #include "analyse/device/collectives.h"

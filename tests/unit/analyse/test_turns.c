@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns, periods and what they hold: a loop drawn by hand.
+#define _GNU_SOURCE
 #include "analyse/device/turns.h"
 
 #include <math.h>
@@ -65,16 +66,56 @@ TEST("turns: what each moment of a loop is, and when its steps end")
     is_u64(first->number, 3);
     is_int(first->host_end_ns, 2000);
     is_int(first->end_ns, 2200);
-    is_int(first->period_ns, -1);
     // computing, comm, copies; input, blocking, alloc, launch, op, python; nothing
     sums_are(&first->sums, (const uint64_t[]){150, 100, 100, 300, 50, 0, 50, 350, 0, 100});
     is_int(second->end_ns, 3400);
-    is_int(second->period_ns, 3400 - 2000);
+    is_u64(second->period_ns, 3400 - 2000);
     sums_are(&second->sums, (const uint64_t[]){500, 0, 0, 0, 0, 100, 50, 150, 200, 200});
     sums_are(&turns.ranks[0].sums,
              (const uint64_t[]){650, 100, 100, 300, 50, 100, 100, 500, 200, 300});
     if (is_u64(turns.ranks[0].device_count, 1))
-        is_int(turns.ranks[0].devices[0].sums.busy_ns, 150 + 100 + 500);
+        ok(turns.ranks[0].devices[0].sums.busy_ns == 150 + 100 + 500);
+    turns_finish(&turns);
+    literal_close(&rank);
+}
+
+TEST("turns: what is given behind the last step is of no turn, steps in each other end in time")
+{
+    // step 3 |----------------------|                        it holds step 4
+    // step 4      |--|                  |--|  again, later
+    // host                 |call 1|            |call 2|
+    // device                    |k 1----|         |k 2---|
+    const struct literal_row nested[] = {
+        {1, STEP, 0, 100, 0, 0, 0},        {1, NEXT_STEP, 50, 60, 0, 1, 0},
+        {2, LAUNCH, 70, 75, 1, 0, 0},      {101, KERNEL, 80, 180, 1, 0, 0},
+        {1, STEP, 300, 310, 0, 0, 0},      {2, LAUNCH, 500, 510, 2, 0, 0},
+        {101, KERNEL, 600, 1000, 2, 0, 0}, {0}};
+    struct literal_rank rank;
+    struct turns turns;
+    literal_open(&rank, sites, nested);
+    if (!ok(!turns_make(&turns, &rank.trace)) || !is_u64(turns.ranks[0].count, 3))
+        return;
+    const struct turn *turn = turns.ranks[0].turns;
+    is_int(turn[0].device_end_ns, 180); // the first that had not ended
+    is_int(turn[1].device_end_ns == INT64_MIN, 1);
+    is_u64(turn[1].period_ns, 0);
+    is_u64(turn[2].period_ns, 310 - 180);
+    is_int(turn[2].end_ns, 310);
+    turns_finish(&turns);
+    literal_close(&rank);
+}
+
+TEST("turns: an op that never ended hides none that follow it")
+{
+    const struct literal_row open[] = {
+        {1, STEP, 0, 100, 0, 0, 0}, {1, OP, 0, LITERAL_OPEN, 0, 1, 0}, {1, LAUNCH, 10, 12, 1, 2, 0},
+        {1, OP, 20, 30, 0, 2, 0},   {101, KERNEL, 90, 95, 1, 0, 0},    {0}};
+    struct literal_rank rank;
+    struct turns turns;
+    literal_open(&rank, sites, open);
+    if (!ok(!turns_make(&turns, &rank.trace)) || !is_u64(turns.ranks[0].count, 1))
+        return;
+    is_u64(turns.ranks[0].turns[0].sums.ns[ACTIVITY_OP], 10);
     turns_finish(&turns);
     literal_close(&rank);
 }
@@ -96,13 +137,15 @@ TEST("device fill: blocks count once a multiprocessor, occupancy by the time tha
     // 0.5 |-------|          of 100
     // 0.8     |-------|      of 100, half under the first: 1 there
     // 3                |--|  of 50, at most one; none tells its occupancy
+    // 0                      |----...  it lasts beyond the time that is asked about
     struct device_fill fill = {.device = 0};
     int status = device_fill_add(&fill, &(struct fill_kernel){0, 100, .5, 20});
     status |= device_fill_add(&fill, &(struct fill_kernel){50, 150, .8, 60});
     status |= device_fill_add(&fill, &(struct fill_kernel){200, 250, 3, NAN});
+    status |= device_fill_add(&fill, &(struct fill_kernel){300, INT64_MAX, NAN, 90});
     device_fill_until(&fill, 300);
     is_int(status, 0);
-    is_int(fill.sums.busy_ns, 200);
+    ok(fill.sums.busy_ns == 200);
     ok(fabs(fill.sums.blocks_ns - (25 + 50 + 40 + 50)) < 1e-9);
     ok(fabs(fill.sums.occupied / fill.sums.told_ns - 40) < 1e-9);
     device_fill_finish(&fill);

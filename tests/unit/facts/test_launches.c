@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who launched what: cases drawn by hand, and the same in slices of any size.
+#define _GNU_SOURCE
 #include "facts/launches.h"
 
 #include "facts/rank_stream.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever the frames are and wherever slices end: all rows come once, in order, each frame is
 // decoded once, and what slices add up to is what sorting all rows tells.
+#define _GNU_SOURCE
 #include "facts/rank_stream.h"
 
 #include "facts/facts.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arguments by key: from a form's columns, from the event itself, and where both tell.
+#define _GNU_SOURCE
 #include "load/arg_keys.h"
 
 #include "load/run.h"
