@@ -101,11 +101,12 @@ static int begin_turn(struct part *part, const struct turn *turn)
     const struct turn *last = rank->count ? &rank->turns[rank->count - 1] : NULL;
     if (last && last->start_ns == turn->start_ns && !strcmp(last->name, turn->name))
         return GAIT_OK; // there as an op and as an annotation
-    int status = array_reserve((void **)&rank->turns, &part->capacity, rank->count + 1, shape);
+    const int64_t reach_ns = last ? last->host_reach_ns : INT64_MIN;
+    end_fills(part, last && last->has_devices, turn->start_ns);
+    const int status =
+        array_reserve((void **)&rank->turns, &part->capacity, rank->count + 1, shape);
     if (status)
         return status;
-    end_fills(part, last && last->has_devices, turn->start_ns);
-    const int64_t reach_ns = last ? last->host_reach_ns : INT64_MIN;
     struct turn *made = &rank->turns[rank->count++];
     *made = *turn;
     made->host_reach_ns = turn->host_end_ns > reach_ns ? turn->host_end_ns : reach_ns;

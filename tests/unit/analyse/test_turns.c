@@ -120,6 +120,25 @@ TEST("turns: an op that never ended hides none that follow it")
     literal_close(&rank);
 }
 
+TEST("turns: hundreds follow each other")
+{
+    enum { STEPS = 300 };
+    static struct literal_row many[STEPS + 1];
+    struct literal_rank rank;
+    struct turns turns;
+    unsigned wrong = 0;
+    for (int i = 0; i < STEPS; i++)
+        many[i] = (struct literal_row){1, i % 2 ? STEP : NEXT_STEP, 10 * i, 10 * i + 8, 0, 0, 0};
+    literal_open(&rank, sites, many);
+    if (!ok(!turns_make(&turns, &rank.trace)) || !is_u64(turns.ranks[0].count, STEPS))
+        return;
+    for (int i = 0; i < STEPS; i++)
+        wrong += turns.ranks[0].turns[i].sums.ns[TURN_NOTHING] != (i + 1 < STEPS ? 10 : 8);
+    is_u64(wrong, 0);
+    turns_finish(&turns);
+    literal_close(&rank);
+}
+
 TEST("turns: a trace without steps has none")
 {
     const struct literal_row kernel[] = {{101, KERNEL, 1700, 1850, 1, 0, 0}, {0}};
