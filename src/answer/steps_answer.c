@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait steps`: each step, where its turn went, and how full the devices were.
+#include <math.h>
 #include <stdio.h>
 
 #include "analyse/device/turns.h"
@@ -87,9 +88,11 @@ static void put_steps(struct sheet *sheet, const struct asked *asked, const stru
 
 static struct value share(double part, double whole)
 {
-    const double share = whole > 0 ? part / whole : -1;
+    const double share = whole > 0 ? part / whole : NAN;
+    const bool is_known = share >= 0;
     const uint64_t of = 1000000000;
-    return value_if(share >= 0, value_share((uint64_t)((share < 1 ? share : 1) * (double)of), of));
+    const uint64_t told = is_known ? (uint64_t)((share < 1 ? share : 1) * (double)of) : 0;
+    return value_if(is_known, value_share(told, of));
 }
 
 static void put_devices(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
