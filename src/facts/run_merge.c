@@ -21,9 +21,8 @@ static size_t join_followers(const struct fact_row *rows, size_t *ends, size_t r
     size_t kept = 0;
     for (size_t i = 0; i < runs; i++) {
         const size_t from = i ? ends[i - 1] : 0;
-        const bool follows =
-            kept && (!from || from == ends[i] || // nothing stands before, or in it
-                     !fact_row_is_before(&rows[from], &rows[from - 1]));
+        const bool follows = kept && (!from || from == ends[i] || // nothing stands before, or in it
+                                      !fact_row_is_before(&rows[from], &rows[from - 1]));
         ends[kept - follows] = ends[i];
         kept += !follows;
     }
