@@ -168,6 +168,26 @@ bool os_process_program(int64_t pid, struct os_program *ret_program)
     return true;
 }
 
+int os_process_handle(int64_t pid)
+{
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+#else
+    (void)pid;
+    return -1;
+#endif
+}
+
+bool os_process_is_gone(int handle)
+{
+#ifdef SYS_pidfd_send_signal
+    return handle >= 0 && syscall(SYS_pidfd_send_signal, handle, 0, NULL, 0) && errno == ESRCH;
+#else
+    (void)handle;
+    return false;
+#endif
+}
+
 bool os_process_lives(int64_t pid, int64_t start)
 {
     struct process_line line;

@@ -49,6 +49,13 @@ void os_on_exit(void (*listener)(int code));
 // False if there is no such process.
 bool os_process_program(int64_t pid, struct os_program *ret_program);
 
+// A handle of process `pid`, to be closed: unlike its number, it is never given to another
+// process. -1: this system has none (Linux before 5.3).
+int os_process_handle(int64_t pid);
+
+// Whether it ended and its number is free. Of handle -1 nobody knows: false.
+bool os_process_is_gone(int handle);
+
 // Whether process `pid` is there, is the one that started then, and has not
 // ended (a zombie has). False where the start is not known.
 bool os_process_lives(int64_t pid, int64_t start);

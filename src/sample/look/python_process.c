@@ -7,8 +7,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
+#include "base/os/os.h"
 #include "sample/look/stack_commit.h"
 #include "sample/look/thread_layers.h"
 #include "sample/look/thread_list.h"
@@ -27,6 +29,11 @@
 
 enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
 
+static int fail_ended(const struct python_process *process)
+{
+    return fail(GAIT_ERR_MISSING, "process %lld ended", (long long)process->target.pid);
+}
+
 int python_process_init(struct python_process *process, const struct target *target,
                         struct stack_trie *trie)
 {
@@ -34,6 +41,9 @@ int python_process_init(struct python_process *process, const struct target *tar
     process->target = *target;
     process->trie = trie;
     process->has_rule = true;
+    process->handle = -1;
+    if (target->program.start) // 0: no process at all, memory that a test made
+        process->handle = os_process_handle(target->pid);
     thread_names_init(&process->names, &process->target.memory, &process->target.layout);
     process->walk = malloc(sizeof *process->walk);
     int status = process->walk ? 0 : fail(GAIT_ERR_MEMORY, "no memory to sample");
@@ -43,6 +53,8 @@ int python_process_init(struct python_process *process, const struct target *tar
         status = code_cache_init(&process->codes, &process->target, trie);
     if (status == 0)
         status = code_proof_create(&process->codes, CODE_PROOF_STEP_NS, &process->proof);
+    if (status == 0 && !thread_list_is_of_program(target)) // before we had the handle
+        status = fail_ended(process);
     if (status)
         python_process_finish(process);
     return status;
@@ -67,6 +79,8 @@ void python_process_finish(struct python_process *process)
     snapshot_read_finish(&process->gather);
     code_proof_destroy(process->proof);
     code_cache_finish(&process->codes);
+    if (process->handle >= 0)
+        close(process->handle);
     memset(process, 0, sizeof *process);
 }
 
@@ -374,11 +388,15 @@ static void choose_counted(struct python_process *process, uint64_t now_ns)
     call_pairs_round(&process->census);
 }
 
-// We were held up in the middle of a round, long enough for the program to end and another
-// one to have its number (Debian's Python keeps its first thread at one address).
+// What was read may be of another program under the same number, which looks the same from
+// outside (Debian's Python keeps its first thread at one address). Whoever has the number after
+// the reading had it all the while. Where no handle tells, and of an exec(), it is looked up after
+// a round in which we were held up.
 static bool is_of_another(const struct python_process *process, uint64_t now_ns)
 {
     const uint64_t read_ns = process->gather.read_ns;
+    if (os_process_is_gone(process->handle))
+        return true;
     return read_ns > now_ns && read_ns - now_ns > LIST_AFTER_NS &&
            !thread_list_is_of_program(&process->target);
 }
@@ -401,7 +419,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
         if (status == SNAPSHOT_READ_AGAIN)
             break;
         if (is_of_another(process, now_ns))
-            return fail(GAIT_ERR_MISSING, "process %lld ended", (long long)process->target.pid);
+            return fail_ended(process);
         process->is_locked = process->gather.is_locked;
         const bool is_same = process->gather.holder == process->gil_holder &&
                              process->gather.switches == process->gil_switches;
