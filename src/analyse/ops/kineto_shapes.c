@@ -17,13 +17,13 @@ static bool is_word(struct slice text, const char *word)
     return text.count == strlen(word) && !memcmp(text.bytes, word, text.count);
 }
 
-static struct json_reader list_of(const struct gait_event *event, const char *key)
+static struct json_reader list_of(const struct gait_arg *args, size_t count, const char *key)
 {
     struct json_reader reader = json_reader_of(slice_of(""));
     struct json_token token;
-    for (size_t i = 0; i < event->arg_count; i++) {
-        const struct gait_arg *arg = &event->args[i];
-        if (arg->kind != GAIT_ARG_JSON || strcasecmp(arg->key, key) != 0)
+    for (size_t i = 0; i < count; i++) {
+        const struct gait_arg *arg = &args[i];
+        if (!arg->key || arg->kind != GAIT_ARG_JSON || strcasecmp(arg->key, key) != 0)
             continue;
         reader = json_reader_of((struct slice){(const uint8_t *)arg->text, arg->text_bytes});
         if (json_next(&reader, &token) == JSON_ARRAY)
@@ -111,10 +111,10 @@ static int put_argument(struct lists *lists, struct buffer *out)
     return is_value(value) ? put_value(value, out) : buffer_append(out, "-", 1);
 }
 
-int kineto_shapes(const struct gait_event *event, struct buffer *out, bool *ret_is_told)
+int kineto_shapes(const struct gait_arg *args, size_t count, struct buffer *out, bool *ret_is_told)
 {
-    struct lists lists = {list_of(event, "Input Dims"), list_of(event, "Input type"),
-                          list_of(event, "Concrete Inputs")};
+    struct lists lists = {list_of(args, count, "Input Dims"), list_of(args, count, "Input type"),
+                          list_of(args, count, "Concrete Inputs")};
     struct json_token token;
     int status = GAIT_OK;
     out->used = 0;

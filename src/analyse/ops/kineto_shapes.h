@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 
 // Replaces what is in `out`. *ret_is_told false: the trace says nothing of them.
-GAIT_CHECK int kineto_shapes(const struct gait_event *event, struct buffer *out, bool *ret_is_told);
+GAIT_CHECK int kineto_shapes(const struct gait_arg *args, size_t count, struct buffer *out,
+                             bool *ret_is_told);
 
 #endif

@@ -10,49 +10,23 @@
 #include <gait/trace.h>
 
 #include "analyse/memory/op_memory.h"
-#include "analyse/ops/flops.h"
-#include "analyse/ops/kineto_shapes.h"
 #include "analyse/ops/op_launches.h"
 #include "analyse/ops/op_list.h"
+#include "analyse/ops/op_shapes.h"
+#include "analyse/ops/op_sites.h"
 #include "analyse/ops/op_threads.h"
-#include "analyse/ops/shape_text.h"
 #include "analyse/time/wrap_add.h"
 #include "base/array.h"
-#include "base/buffer.h"
 #include "base/fail.h"
 #include "load/order/open_calls.h"
 #include "load/shard_owner.h"
 #include "load/site_role.h"
 
-#define MOST_TEXT (1u << 20)
 #define MOST_NS 9.2e18 // that an int64_t holds
-#define STEP_PREFIX "ProfilerStep#"
 #define ACCUMULATES "torch::autograd::"
 #define EVALUATES "autograd::engine::evaluate_function"
 #define FOREIGN_FORWARD "Fwd thread id"
 #define OF_2_14 "CallFrom" // functions have it from torch 2.14 on
-
-enum site_kind {
-    SITE_UNKNOWN,
-    SITE_OTHER,
-    SITE_OP,
-    SITE_PYTHON,
-    SITE_CALL,   // of the runtime, or what a profiler took for itself
-    SITE_DEVICE, // work of a device
-    SITE_MEMORY, // an allocation, as other tools' traces have it
-};
-
-struct known_site {
-    enum site_kind kind;
-    bool is_range;
-    uint32_t name, called;
-};
-
-// What follows from a name and a text of arguments.
-struct known_call {
-    int64_t flops;
-    uint32_t shapes;
-};
 
 // Which addresses are of blocks that were allocated on record.
 struct live_set {
@@ -65,87 +39,18 @@ struct capture {
     struct gait_ops *ops;
     struct gait_trace *trace;
     const struct gait_ops_query *query;
-    struct known_site *sites;
+    struct op_sites sites;
     int64_t *tids;           // of each track; CUPTI's cut numbers of pthreads are negative
     bool *is_wanted;         // of each track
     struct open_calls *open; // Python functions, of each track; numbers are stacks
     struct op_memory memory;
     struct live_set live;
-    struct tuple_map call_keys; // name and arguments
-    struct known_call *calls;
-    size_t call_room;
-    struct buffer sizes; // of one call's arguments
-    struct buffer words; // the same as text, of another tool's trace
+    struct op_shapes shapes;
     struct op_launches launches;
     struct launch_ops times; // of ops and calls, where a device did anything
     bool has_devices;
-    uint32_t no_shapes;
     size_t first; // of the ops that are added
 };
-
-// --- names --------------------------------------------------------------------------
-
-static bool is_left_out(const char *name)
-{
-    static const char *const names[] = {
-        "profiler::_record_function_enter",
-        "profiler::_record_function_enter_new",
-        "profiler::_record_function_exit",
-        "aten::is_leaf",
-        "aten::output_nr",
-        "aten::_version",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static int add_text(struct capture *capture, const char *text, uint32_t *ret_number)
-{
-    return op_texts_add(&capture->ops->texts, slice_of(text), ret_number);
-}
-
-static enum site_kind kind_of(const struct gait_ops_query *query, enum role role)
-{
-    static const uint8_t kinds[ROLE_COUNT] = {
-        [ROLE_OP] = SITE_OP,
-        [ROLE_ANNOTATION] = SITE_OP,
-        [ROLE_STEP] = SITE_OP,
-        [ROLE_MODULE_BACKWARD] = SITE_OP,
-        [ROLE_PYTHON] = SITE_PYTHON,
-        [ROLE_RUNTIME] = SITE_CALL,
-        [ROLE_OVERHEAD] = SITE_CALL,
-        [ROLE_KERNEL] = SITE_DEVICE,
-        [ROLE_COLLECTIVE] = SITE_DEVICE,
-        [ROLE_COPY] = SITE_DEVICE,
-        [ROLE_SET] = SITE_DEVICE,
-        [ROLE_SYNC] = SITE_DEVICE,
-        [ROLE_DEVICE_ANNOTATION] = SITE_DEVICE,
-        [ROLE_MEMORY] = SITE_MEMORY,
-    };
-    if (role == ROLE_PYTHON && !query->with_stacks)
-        return SITE_OTHER;
-    if ((role == ROLE_DEVICE_ANNOTATION || role == ROLE_SYNC) && !query->with_device_ranges)
-        return SITE_OTHER;
-    return kinds[role] == SITE_UNKNOWN ? SITE_OTHER : (enum site_kind)kinds[role];
-}
-
-static int learn_site(struct capture *capture, const struct gait_event *event,
-                      struct known_site *site)
-{
-    const enum role role = site_role(capture->trace, event->site);
-    const bool is_step = strncmp(event->name, STEP_PREFIX, strlen(STEP_PREFIX)) == 0;
-    site->kind = is_left_out(event->name) ? SITE_OTHER : kind_of(capture->query, role);
-    site->is_range =
-        role_is_range(role) || role == ROLE_MODULE_BACKWARD || role == ROLE_DEVICE_ANNOTATION;
-    if (site->kind == SITE_OTHER || site->kind == SITE_MEMORY)
-        return GAIT_OK;
-    const char *name = is_step ? "ProfilerStep*" : event->name;
-    int status = add_text(capture, event->name, &site->called);
-    return status ? status : add_text(capture, name, &site->name);
-}
 
 // --- one event ----------------------------------------------------------------------
 
@@ -162,61 +67,6 @@ static int64_t number_of(const struct gait_event *event, const char *key, int64_
 {
     const struct gait_arg *arg = arg_of(event, key);
     return arg && arg->kind == GAIT_ARG_INT ? arg->integer : otherwise;
-}
-
-static int learn_call(struct capture *capture, const struct gait_op *op, uint32_t args,
-                      struct known_call *call)
-{
-    struct op_texts *texts = &capture->ops->texts;
-    const char *text = op_texts_get(texts, args);
-    call->flops = (int64_t)flops_of(op_texts_get(texts, op->name), text, FLOPS_TABLE);
-    int status = shape_text_sizes(text, &capture->sizes);
-    const struct slice sizes = {capture->sizes.bytes, capture->sizes.used};
-    return status ? status : op_texts_add(texts, sizes, &call->shapes);
-}
-
-// The text of its arguments, gait's own or made of what another tool's trace says.
-static int find_words(struct capture *capture, const struct gait_event *event, bool *ret_is_told,
-                      struct slice *ret_words)
-{
-    const struct gait_arg *shapes = arg_of(event, "shapes");
-    *ret_is_told = shapes && shapes->kind == GAIT_ARG_TEXT;
-    if (*ret_is_told) {
-        *ret_words = (struct slice){(const uint8_t *)shapes->text, shapes->text_bytes};
-        return GAIT_OK;
-    }
-    int status = kineto_shapes(event, &capture->words, ret_is_told);
-    *ret_words = (struct slice){capture->words.bytes, capture->words.used};
-    return status;
-}
-
-static int add_shapes(struct capture *capture, const struct gait_event *event, struct gait_op *op)
-{
-    const struct array_shape shape = {sizeof *capture->calls, UINT32_MAX};
-    const size_t known = capture->call_keys.count;
-    struct slice text;
-    bool is_told = false;
-    uint32_t args, index;
-    op->shapes = capture->no_shapes;
-    int status =
-        capture->query->without_shapes ? GAIT_OK : find_words(capture, event, &is_told, &text);
-    if (status || !is_told)
-        return status;
-    status = op_texts_add(&capture->ops->texts, text, &args);
-    if (status)
-        return status;
-    const uint64_t key[2] = {op->name, args};
-    status = tuple_map_add(&capture->call_keys, key, &index);
-    if (!status)
-        status = array_reserve((void **)&capture->calls, &capture->call_room,
-                               capture->call_keys.count, shape);
-    if (!status && capture->call_keys.count > known)
-        status = learn_call(capture, op, args, &capture->calls[index]);
-    if (status)
-        return status;
-    op->shapes = capture->calls[index].shapes;
-    op->flops = capture->query->with_flops ? capture->calls[index].flops : 0;
-    return GAIT_OK;
 }
 
 static double us_since(const struct capture *capture, int64_t at_ns)
@@ -250,14 +100,14 @@ static bool is_foreign_backward(const struct gait_event *event)
             strncmp(event->name, EVALUATES, strlen(EVALUATES)) != 0);
 }
 
-static uint32_t flags_of(const struct gait_event *event, const struct known_site *site)
+static uint32_t flags_of(const struct gait_event *event, const struct op_site *site)
 {
     uint32_t flags = 0;
-    if (site->kind == SITE_PYTHON)
+    if (site->kind == OP_SITE_PYTHON)
         flags |= GAIT_OP_PYTHON | (arg_of(event, OF_2_14) ? GAIT_OP_UNTOLD : 0u);
     else if (event->kind == GAIT_KIND_ASYNC)
         flags |= GAIT_OP_ASYNC;
-    if (site->kind == SITE_DEVICE)
+    if (site->kind == OP_SITE_DEVICE)
         flags |= GAIT_OP_ON_DEVICE;
     if (site->is_range)
         flags |= GAIT_OP_RANGE;
@@ -275,16 +125,28 @@ static int note_time(struct capture *capture, const struct gait_event *event,
     if (launch->is_op)
         return launch_ops_add_op(&capture->times, event->track, event->start_ns, event->duration_ns,
                                  (uint32_t)capture->launches.count);
-    if (capture->sites[event->site].kind != SITE_CALL)
+    if (capture->sites.rows[event->site].kind != OP_SITE_CALL)
         return GAIT_OK;
     return launch_ops_add_call(&capture->times, event->track, event->start_ns, event->link);
 }
 
+static int add_shapes(struct capture *capture, const struct gait_event *event, struct gait_op *op)
+{
+    struct op_call call;
+    const int status =
+        op_shapes_get(&capture->shapes, op->name, event->args, event->arg_count, &call);
+    if (status)
+        return status;
+    op->shapes = call.shapes;
+    op->flops = capture->query->with_flops ? call.flops : 0;
+    return GAIT_OK;
+}
+
 static int add_op(struct capture *capture, const struct gait_event *event,
-                  const struct known_site *site)
+                  const struct op_site *site)
 {
     const int64_t until_ns = capture->query->until_ns;
-    const bool is_device = site->kind == SITE_DEVICE;
+    const bool is_device = site->kind == OP_SITE_DEVICE;
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (event->duration_ns < 0)
         end_ns = until_ns;
@@ -296,18 +158,18 @@ static int add_op(struct capture *capture, const struct gait_event *event,
         .seq = number_of(event, "seq", number_of(event, "Sequence number", -1)),
         .name = site->name,
         .called = site->called,
-        .key = site->name * 4 + is_device * 2u + site->is_range,
+        .key = op_site_key(site),
         .flags = flags_of(event, site),
-        .shapes = capture->no_shapes,
+        .shapes = capture->shapes.none.shapes,
         .stack = is_device ? GAIT_OP_NO_STACK : 0,
     };
-    struct op_launch launch = {.is_op = site->kind == SITE_OP};
+    struct op_launch launch = {.is_op = site->kind == OP_SITE_OP};
     int status = capture->has_devices ? note_time(capture, event, &launch) : GAIT_OK;
-    if (!status && site->kind == SITE_OP)
+    if (!status && site->kind == OP_SITE_OP && !capture->query->without_shapes)
         status = add_shapes(capture, event, &op);
     if (!status && capture->query->with_stacks && !is_device)
         status = add_stack(capture, event, end_ns, &op);
-    if (site->kind == SITE_PYTHON && capture->query->without_functions)
+    if (site->kind == OP_SITE_PYTHON && capture->query->without_functions)
         return status;
     if (!status)
         status = op_launches_add(&capture->launches, &op, launch);
@@ -336,13 +198,11 @@ static int see_foreign_memory(struct capture *capture, const struct gait_event *
 // Marks are of use where they are allocations.
 static int see_site(struct capture *capture, const struct gait_event *event)
 {
-    struct known_site *site = &capture->sites[event->site];
-    int status = GAIT_OK;
-    if (site->kind == SITE_UNKNOWN)
-        status = learn_site(capture, event, site);
-    if (status || site->kind == SITE_OTHER)
+    const struct op_site *site;
+    const int status = op_sites_get(&capture->sites, event->site, &site);
+    if (status || site->kind == OP_SITE_OTHER)
         return status;
-    if (site->kind == SITE_MEMORY)
+    if (site->kind == OP_SITE_MEMORY)
         return event->kind == GAIT_KIND_MARK ? see_foreign_memory(capture, event) : GAIT_OK;
     return event->kind == GAIT_KIND_MARK ? GAIT_OK : add_op(capture, event, site);
 }
@@ -428,7 +288,7 @@ static int64_t ns_of(const struct capture *capture, double us)
 static int add_loose_memory(struct capture *capture)
 {
     uint32_t name;
-    int status = add_text(capture, "[memory]", &name);
+    int status = op_texts_add(&capture->ops->texts, slice_of("[memory]"), &name);
     for (size_t i = 0; !status && i < capture->memory.count; i++) {
         const struct op_memory_event *change = &capture->memory.events[i];
         const double at_us = us_since(capture, change->at_ns);
@@ -440,7 +300,7 @@ static int add_loose_memory(struct capture *capture)
             .name = name,
             .called = name,
             .key = name * 4,
-            .shapes = capture->no_shapes,
+            .shapes = capture->shapes.none.shapes,
             .cpu_bytes = change->is_device ? 0 : change->bytes,
             .device_bytes = change->is_device ? change->bytes : 0,
         };
@@ -531,38 +391,33 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         .query = query,
         .first = ops->count,
         .has_devices = site_role_any(trace, ROLES_OF_DEVICES),
-        .sites = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *capture.sites),
         .tids = calloc((size_t)tracks + 1, sizeof *capture.tids),
         .is_wanted = calloc((size_t)tracks + 1, sizeof *capture.is_wanted),
         .open = calloc((size_t)tracks + 1, sizeof *capture.open),
     };
     int status = GAIT_OK;
     launch_ops_init(&capture.times, trace);
-    tuple_map_init(&capture.call_keys, 2);
-    buffer_init(&capture.sizes, MOST_TEXT);
-    buffer_init(&capture.words, MOST_TEXT);
     tuple_map_init(&capture.live.addresses, 1);
-    if (!capture.sites || !capture.tids || !capture.is_wanted || !capture.open)
+    if (!capture.tids || !capture.is_wanted || !capture.open)
         status = fail(GAIT_ERR_MEMORY, "no memory to read ops");
     if (!status)
-        status = add_text(&capture, "", &capture.no_shapes);
+        status = op_sites_init(&capture.sites, trace, query, &ops->texts);
+    if (!status)
+        status = op_shapes_init(&capture.shapes, &ops->texts);
     if (!status)
         status = list_tracks(&capture, tracks);
     if (!status)
         status = read_all(&capture);
     op_memory_finish(&capture.memory);
-    tuple_map_finish(&capture.call_keys);
-    buffer_finish(&capture.sizes);
-    buffer_finish(&capture.words);
+    op_sites_finish(&capture.sites);
+    op_shapes_finish(&capture.shapes);
     op_launches_finish(&capture.launches);
     launch_ops_finish(&capture.times);
     tuple_map_finish(&capture.live.addresses);
     free(capture.live.is_live);
-    free(capture.calls);
     for (uint32_t i = 0; capture.open && i < tracks; i++)
         open_calls_finish(&capture.open[i]);
     free(capture.open);
-    free(capture.sites);
     free(capture.tids);
     free(capture.is_wanted);
     return status;
