@@ -27,8 +27,18 @@ static bool is_before(const struct feed_head *a, const struct feed_head *b)
     return a->track < b->track;
 }
 
+static bool is_in_place(const struct feed *feed, size_t at)
+{
+    const size_t child = 2 * at + 1;
+    return !(child < feed->count && is_before(&feed->heads[child], &feed->heads[at])) &&
+           !(child + 1 < feed->count && is_before(&feed->heads[child + 1], &feed->heads[at]));
+}
+
+// A head has 200 bytes, and mostly stays where it is.
 static void sift_down(struct feed *feed, size_t at)
 {
+    if (is_in_place(feed, at))
+        return;
     const struct feed_head head = feed->heads[at];
     for (size_t child; (child = 2 * at + 1) < feed->count; at = child) {
         if (child + 1 < feed->count && is_before(&feed->heads[child + 1], &feed->heads[child]))

@@ -21,8 +21,15 @@
 
 enum { GENERATION = 1 << 15, MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
 
-// Ops first: one that begins together with a call is around it.
-enum { KIND_OP, KIND_CALL };
+// Calls last: what begins together with a call is around it.
+enum { KIND_OP, KIND_RANGE, KIND_CALL };
+
+static uint8_t kind_of(enum role role)
+{
+    if (role_is_range(role) || role == ROLE_MODULE_BACKWARD)
+        return KIND_RANGE;
+    return role == ROLE_OP ? KIND_OP : role == ROLE_RUNTIME ? KIND_CALL : FEED_NO_KIND;
+}
 
 int launches_init(struct launches *launches, const struct gait_trace *trace, size_t generation)
 {
@@ -32,13 +39,15 @@ int launches_init(struct launches *launches, const struct gait_trace *trace, siz
                                   .kinds = malloc(sites + 1)};
     if (!launches->kinds)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu names", sites);
-    for (uint32_t i = 0; i < sites; i++) {
-        const enum role role = site_role(trace, i);
-        launches->kinds[i] = role == ROLE_OP        ? KIND_OP
-                             : role == ROLE_RUNTIME ? KIND_CALL
-                                                    : FEED_NO_KIND;
-    }
+    for (uint32_t i = 0; i < sites; i++)
+        launches->kinds[i] = kind_of(site_role(trace, i));
     return GAIT_OK;
+}
+
+static void open_finish(struct launch_open *open)
+{
+    free(open->ops.ops);
+    free(open->ranges.ops);
 }
 
 static void table_finish(struct launch_table *table)
@@ -50,11 +59,12 @@ static void table_finish(struct launch_table *table)
 void launches_finish(struct launches *launches)
 {
     for (size_t i = 0; i < launches->thread_count; i++)
-        free(launches->threads[i].stack.ops);
+        open_finish(&launches->threads[i].open);
     free(launches->threads);
-    free(launches->all.ops);
+    open_finish(&launches->all);
     free(launches->numbers);
     free(launches->kinds);
+    free(launches->calls);
     hash_index_finish(&launches->thread_index);
     feed_finish(&launches->feed);
     table_finish(&launches->young);
@@ -117,6 +127,7 @@ static int find_threads(struct launches *launches, const struct fact_slice *slic
         for (size_t row = 0; row < track->count && !(thread->has_ops && thread->has_calls); row++) {
             const uint8_t kind = launches->kinds[track->rows[row].site];
             thread->has_ops = thread->has_ops || kind == KIND_OP;
+            thread->has_ranges = thread->has_ranges || kind == KIND_RANGE;
             thread->has_calls = thread->has_calls || (kind == KIND_CALL && track->rows[row].link);
         }
         launches->has_known_caller |= thread->has_ops && thread->has_calls;
@@ -139,38 +150,57 @@ static void leave_ended(struct launch_stack *stack, int64_t at_ns)
         stack->depth--;
 }
 
-static int push(struct launch_stack *stack, const struct fact_row *row)
+static int push(struct launch_stack *stack, const struct launch_op *op)
 {
     const struct array_shape shape = {sizeof *stack->ops, MOST_ROWS};
-    leave_ended(stack, row->start_ns);
+    leave_ended(stack, op->start_ns);
     const int status =
         array_reserve((void **)&stack->ops, &stack->capacity, stack->depth + 1, shape);
     if (!status)
-        stack->ops[stack->depth++] = (struct launch_op){row->end_ns, row->site};
+        stack->ops[stack->depth++] = *op;
     return status;
 }
 
-static uint32_t op_at(struct launch_stack *stack, int64_t at_ns)
+static const struct launch_op *innermost(struct launch_stack *stack, int64_t at_ns)
 {
     leave_ended(stack, at_ns);
-    return stack->depth ? stack->ops[stack->depth - 1].site : GAIT_NO_SITE;
+    return stack->depth ? &stack->ops[stack->depth - 1] : NULL;
+}
+
+// Of an op and a range that are open, the one that began last: the other one is around it.
+static const struct launch_op *inner_of(const struct launch_op *op, const struct launch_op *range)
+{
+    if (!op || !range)
+        return op ? op : range;
+    return range->start_ns > op->start_ns ? range : op;
 }
 
 // One that was still open when the recording ended holds nothing.
-static int add_op(struct launches *launches, struct launch_thread *thread,
-                  const struct fact_row *row)
+static int add_op(struct launches *launches, uint32_t number, const struct feed_head *head)
 {
-    if (row->end_ns == FACT_OPEN)
+    struct launch_open *own = &launches->threads[number].open, *all = &launches->all;
+    const bool is_op = head->kind == KIND_OP;
+    const struct launch_op op = {head->start_ns, head->end_ns, head->row->site, number};
+    if (head->end_ns == FACT_OPEN)
         return GAIT_OK;
-    const int status = push(&thread->stack, row);
-    return status ? status : push(&launches->all, row);
+    const int status = push(is_op ? &own->ops : &own->ranges, &op);
+    return status ? status : push(is_op ? &all->ops : &all->ranges, &op);
 }
 
 // --- calls --------------------------------------------------------------------------------
 
+// Calls have numbers that follow each other, and stand side by side for that: a place that is
+// looked at is then most often in the processor's cache.
 static uint32_t hash_of(uint32_t shard, uint64_t link)
 {
-    return (uint32_t)hash_mix(hash_mix(0, shard), link);
+    const uint32_t neighbours = 15;
+    return ((uint32_t)hash_mix(shard, link / (neighbours + 1)) & ~neighbours) |
+           ((uint32_t)link & neighbours);
+}
+
+static bool may_hold(const struct launch_table *table, uint64_t link)
+{
+    return table->count && link >= table->least_link && link <= table->most_link;
 }
 
 // The row, or where it belongs.
@@ -195,8 +225,12 @@ const struct launch *launches_find(const struct launches *launches, uint32_t sha
     size_t at;
     if (!link)
         return NULL;
-    const struct launch *row = find_in(&launches->young, shard, link, &at);
-    return row ? row : find_in(&launches->old, shard, link, &at);
+    const struct launch *row = NULL;
+    if (may_hold(&launches->young, link))
+        row = find_in(&launches->young, shard, link, &at);
+    if (!row && may_hold(&launches->old, link))
+        row = find_in(&launches->old, shard, link, &at);
+    return row;
 }
 
 static void turn_over(struct launches *launches)
@@ -224,8 +258,9 @@ static int remember(struct launches *launches, const struct launch *call)
         return status;
     struct launch *row = find_in(young, call->shard, call->link, &at);
     size_t old_at;
-    const struct launch *known =
-        row ? row : find_in(&launches->old, call->shard, call->link, &old_at);
+    const struct launch *known = row;
+    if (!row && may_hold(&launches->old, call->link))
+        known = find_in(&launches->old, call->shard, call->link, &old_at);
     if (known && call->start_ns <= known->end_ns)
         return GAIT_OK;
     if (row) {
@@ -233,34 +268,53 @@ static int remember(struct launches *launches, const struct launch *call)
         return GAIT_OK;
     }
     hash_index_put(&young->index, at, hash_of(call->shard, call->link), (uint32_t)young->count);
+    if (!young->count || call->link < young->least_link)
+        young->least_link = call->link;
+    if (!young->count || call->link > young->most_link)
+        young->most_link = call->link;
     young->rows[young->count++] = *call;
     return GAIT_OK;
 }
 
+// Where the thread of the call has nothing on record, its number is not the system's.
 static int add_call(struct launches *launches, struct launch_thread *thread,
                     const struct feed_head *head)
 {
     const struct fact_row *row = head->row;
-    struct launch_stack *stack = thread->has_ops ? &thread->stack : &launches->all;
+    struct launch_open *ops = thread->has_ops ? &thread->open : &launches->all;
+    struct launch_open *any = thread->has_ops || thread->has_ranges ? &thread->open : ops;
+    if (!row->link)
+        return GAIT_OK;
+    const struct launch_op *op = innermost(&ops->ops, row->start_ns);
+    const struct launch_op *inner =
+        inner_of(innermost(&any->ops, row->start_ns), innermost(&any->ranges, row->start_ns));
     const struct launch call = {.start_ns = row->start_ns,
                                 .end_ns = row->end_ns,
                                 .link = row->link,
                                 .shard = head->track->shard,
-                                .op = op_at(stack, row->start_ns)};
-    return row->link ? remember(launches, &call) : GAIT_OK;
+                                .op = op ? op->site : GAIT_NO_SITE,
+                                .thread = inner ? inner->thread : LAUNCH_NO_THREAD,
+                                .number = launches->call_count++};
+    const struct array_shape shape = {sizeof call, MOST_ROWS};
+    const int status = array_reserve((void **)&launches->calls, &launches->call_capacity,
+                                     launches->slice_calls + 1, shape);
+    if (status)
+        return status;
+    launches->calls[launches->slice_calls++] = call;
+    return remember(launches, &call);
 }
 
 int launches_add(struct launches *launches, const struct fact_slice *slice)
 {
     const struct feed_head *head;
     int status = find_threads(launches, slice);
+    launches->slice_calls = 0;
     if (!status)
         status = feed_begin(&launches->feed, slice, launches->kinds);
     while (!status && (head = feed_next(&launches->feed))) {
-        struct launch_thread *thread =
-            &launches->threads[launches->numbers[head->track - slice->tracks]];
-        status = head->kind == KIND_OP ? add_op(launches, thread, head->row)
-                                       : add_call(launches, thread, head);
+        const uint32_t number = launches->numbers[head->track - slice->tracks];
+        status = head->kind == KIND_CALL ? add_call(launches, &launches->threads[number], head)
+                                         : add_op(launches, number, head);
     }
     return status;
 }

@@ -16,18 +16,23 @@ struct launch {
     int64_t start_ns, end_ns; // of the call
     uint64_t link;
     uint32_t shard;
-    uint32_t op; // its site; GAIT_NO_SITE: none was open
+    uint32_t op;     // its site; GAIT_NO_SITE: none was open
+    uint32_t thread; // whose op or named range was innermost; LAUNCH_NO_THREAD: none was open
+    uint32_t number; // calls are counted
 };
 
+#define LAUNCH_NO_THREAD UINT32_MAX
+
 struct launch_table {
+    uint64_t least_link, most_link; // numbers rise: most that are not in it lie outside
     struct hash_index index;
     struct launch *rows;
     size_t count, capacity;
 };
 
 struct launch_op { // one that is open, or was
-    int64_t end_ns;
-    uint32_t site;
+    int64_t start_ns, end_ns;
+    uint32_t site, thread;
 };
 
 struct launch_stack {
@@ -35,11 +40,15 @@ struct launch_stack {
     size_t depth, capacity;
 };
 
+struct launch_open { // ops, and ranges that are named
+    struct launch_stack ops, ranges;
+};
+
 struct launch_thread {
     int64_t tid;
     uint32_t process; // its track, of an imported trace; 0: the one that owns the shards
-    bool has_ops, has_calls;
-    struct launch_stack stack;
+    bool has_ops, has_ranges, has_calls;
+    struct launch_open open;
 };
 
 struct launches {
@@ -50,9 +59,12 @@ struct launches {
     struct launch_thread *threads;
     size_t thread_count, thread_capacity;
     struct hash_index thread_index;
-    struct launch_stack all; // ops of all threads, in order of start
-    bool has_known_caller;   // a thread that has ops has calls, too
-    uint32_t *numbers;       // of the threads of the slice's tracks
+    struct launch_open all; // of all threads, in order of start
+    bool has_known_caller;  // a thread that has ops has calls, too
+    uint32_t call_count;
+    struct launch *calls; // of the slice, in order: those that have a number
+    size_t slice_calls, call_capacity;
+    uint32_t *numbers; // of the threads of the slice's tracks
     size_t number_capacity;
     struct launch_table young, old;
 };
@@ -67,6 +79,12 @@ GAIT_CHECK int launches_add(struct launches *launches, const struct fact_slice *
 
 // The call that launched that row of a device; NULL: not on record.
 const struct launch *launches_find(const struct launches *launches, uint32_t shard, uint64_t link);
+
+// The thread of the slice's track `at`: threads are counted as they are met, in all slices.
+static inline uint32_t launches_thread(const struct launches *launches, size_t at)
+{
+    return launches->numbers[at];
+}
 
 // Whether the thread of the slice's track `at` launches work: it made a call that has a number.
 // Where no thread with ops did, since calls tell other numbers of threads, all of them count.
