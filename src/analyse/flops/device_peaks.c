@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vendors' datasheets, in TFLOP/s without sparsity (their figures with it are
 // twice these). Names as drivers tell them.
-#include "analyse/ops/device_peaks.h"
+#include "analyse/flops/device_peaks.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of formulas. Products wrap as torch's do; sizes that are negative or do
 // not fit together make no FLOPs.
-#include "analyse/ops/flops.h"
+#include "analyse/flops/flops.h"
 
 #include <string.h>
 
-#include "analyse/ops/shape_text.h"
+#include "analyse/flops/shape_text.h"
 
 enum { ARGS_MAX = 12 };
 

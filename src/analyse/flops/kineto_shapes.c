@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three lists stand side by side: sizes, types, and the values of what is no tensor. What is
 // missing or broken makes an argument that nothing follows from.
-#include "analyse/ops/kineto_shapes.h"
+#include "analyse/flops/kineto_shapes.h"
 
 #include <string.h>
 #include <strings.h>

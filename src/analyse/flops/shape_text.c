@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words may come from any file: what is not understood is no argument that
 // anything follows from.
-#include "analyse/ops/shape_text.h"
+#include "analyse/flops/shape_text.h"
 
 #include <errno.h>
 #include <inttypes.h>

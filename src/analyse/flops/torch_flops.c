@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // An op with a formula stands for what it calls: nothing inside it is counted
 // again, and a module has what is counted in it once, whatever it is nested in.
-#include "analyse/ops/torch_flops.h"
+#include "analyse/flops/torch_flops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/ops/flops.h"
+#include "analyse/flops/flops.h"
 #include "analyse/ops/op_walk.h"
 #include "analyse/ops/tuple_map.h"
 #include "analyse/report/torch_report.h"

@@ -10,7 +10,7 @@
 
 #include <gait/trace.h>
 
-#include "analyse/ops/device_peaks.h"
+#include "analyse/flops/device_peaks.h"
 #include "analyse/time/intervals.h"
 #include "analyse/verdict/sentences.h"
 

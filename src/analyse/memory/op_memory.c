@@ -57,8 +57,6 @@ static size_t find(const struct op_memory *memory, int64_t at_ns)
     return low;
 }
 
-// Marking stops at one that is marked: an op that is asked for after another one
-// that began before it has nothing to mark in front of that mark's end.
 struct op_memory_sums op_memory_take(struct op_memory *memory, int64_t start_ns, int64_t end_ns)
 {
     const size_t first = find(memory, start_ns);
@@ -66,10 +64,20 @@ struct op_memory_sums op_memory_take(struct op_memory *memory, int64_t start_ns,
     struct op_memory_sums sums = {0, 0};
     if (end <= first)
         return sums;
-    for (size_t i = end; i > first && !memory->events[i - 1].is_within; i--)
-        memory->events[i - 1].is_within = true;
+    memory->events[first].begun++;
+    if (end < memory->count)
+        memory->events[end].begun--;
     sums.cpu_bytes = wrap_subtract(memory->before[end].cpu_bytes, memory->before[first].cpu_bytes);
     sums.device_bytes =
         wrap_subtract(memory->before[end].device_bytes, memory->before[first].device_bytes);
     return sums;
+}
+
+void op_memory_close(struct op_memory *memory)
+{
+    int64_t open = 0;
+    for (size_t i = 0; i < memory->count; i++) {
+        open += memory->events[i].begun;
+        memory->events[i].is_within = open > 0;
+    }
 }

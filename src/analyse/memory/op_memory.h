@@ -13,6 +13,7 @@
 struct op_memory_event {
     int64_t at_ns, bytes, thread;
     bool is_device, is_within; // within: of an op's time
+    int32_t begun;             // ops that begin at it, less those that ended before
 };
 
 struct op_memory_sums {
@@ -31,8 +32,10 @@ GAIT_CHECK int op_memory_add(struct op_memory *memory, const struct op_memory_ev
 // Once all are there, in order of time.
 GAIT_CHECK int op_memory_sum(struct op_memory *memory);
 
-// What came and went from `start_ns` to `end_ns`, both included; those events
-// are within from now on.
+// What came and went from `start_ns` to `end_ns`, both included.
 struct op_memory_sums op_memory_take(struct op_memory *memory, int64_t start_ns, int64_t end_ns);
+
+// Once all was taken: tells of each event whether it is within.
+void op_memory_close(struct op_memory *memory);
 
 #endif

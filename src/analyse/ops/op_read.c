@@ -9,7 +9,8 @@
 
 #include <gait/trace.h>
 
-#include "analyse/memory/op_memory.h"
+#include "analyse/ops/op_blocks.h"
+#include "analyse/ops/op_event.h"
 #include "analyse/ops/op_launches.h"
 #include "analyse/ops/op_list.h"
 #include "analyse/ops/op_shapes.h"
@@ -28,13 +29,6 @@
 #define FOREIGN_FORWARD "Fwd thread id"
 #define OF_2_14 "CallFrom" // functions have it from torch 2.14 on
 
-// Which addresses are of blocks that were allocated on record.
-struct live_set {
-    struct tuple_map addresses;
-    bool *is_live;
-    size_t room;
-};
-
 struct capture {
     struct gait_ops *ops;
     struct gait_trace *trace;
@@ -43,8 +37,7 @@ struct capture {
     int64_t *tids;           // of each track; CUPTI's cut numbers of pthreads are negative
     bool *is_wanted;         // of each track
     struct open_calls *open; // Python functions, of each track; numbers are stacks
-    struct op_memory memory;
-    struct live_set live;
+    struct op_blocks blocks;
     struct op_shapes shapes;
     struct op_launches launches;
     struct launch_ops times; // of ops and calls, where a device did anything
@@ -53,21 +46,6 @@ struct capture {
 };
 
 // --- one event ----------------------------------------------------------------------
-
-static const struct gait_arg *arg_of(const struct gait_event *event, const char *key)
-{
-    for (size_t i = 0; i < event->arg_count; i++) {
-        if (strcmp(event->args[i].key, key) == 0)
-            return &event->args[i];
-    }
-    return NULL;
-}
-
-static int64_t number_of(const struct gait_event *event, const char *key, int64_t otherwise)
-{
-    const struct gait_arg *arg = arg_of(event, key);
-    return arg && arg->kind == GAIT_ARG_INT ? arg->integer : otherwise;
-}
 
 static double us_since(const struct capture *capture, int64_t at_ns)
 {
@@ -96,7 +74,7 @@ static int add_stack(struct capture *capture, const struct gait_event *event, in
 static bool is_foreign_backward(const struct gait_event *event)
 {
     return strncmp(event->name, ACCUMULATES, strlen(ACCUMULATES)) == 0 ||
-           (number_of(event, FOREIGN_FORWARD, 0) > 0 &&
+           (op_event_number(event, FOREIGN_FORWARD, 0) > 0 &&
             strncmp(event->name, EVALUATES, strlen(EVALUATES)) != 0);
 }
 
@@ -104,14 +82,14 @@ static uint32_t flags_of(const struct gait_event *event, const struct op_site *s
 {
     uint32_t flags = 0;
     if (site->kind == OP_SITE_PYTHON)
-        flags |= GAIT_OP_PYTHON | (arg_of(event, OF_2_14) ? GAIT_OP_UNTOLD : 0u);
+        flags |= GAIT_OP_PYTHON | (op_event_arg(event, OF_2_14) ? GAIT_OP_UNTOLD : 0u);
     else if (event->kind == GAIT_KIND_ASYNC)
         flags |= GAIT_OP_ASYNC;
     if (site->kind == OP_SITE_DEVICE)
         flags |= GAIT_OP_ON_DEVICE;
     if (site->is_range)
         flags |= GAIT_OP_RANGE;
-    if (number_of(event, "scope", 0) == 1 || is_foreign_backward(event))
+    if (op_event_number(event, "scope", 0) == 1 || is_foreign_backward(event))
         flags |= GAIT_OP_BACKWARD;
     return flags;
 }
@@ -154,8 +132,9 @@ static int add_op(struct capture *capture, const struct gait_event *event,
         .start_us = us_since(capture, event->start_ns),
         .end_us = us_since(capture, end_ns),
         .thread = capture->tids[event->track],
-        .fwd_thread = number_of(event, "fwd_thread", number_of(event, FOREIGN_FORWARD, 0)),
-        .seq = number_of(event, "seq", number_of(event, "Sequence number", -1)),
+        .fwd_thread =
+            op_event_number(event, "fwd_thread", op_event_number(event, FOREIGN_FORWARD, 0)),
+        .seq = op_event_number(event, "seq", op_event_number(event, "Sequence number", -1)),
         .name = site->name,
         .called = site->called,
         .key = op_site_key(site),
@@ -176,23 +155,11 @@ static int add_op(struct capture *capture, const struct gait_event *event,
     return status ? status : gait_ops_add(capture->ops, &op, 1);
 }
 
-// What torch.profiler takes for the memory of the CPU, by its numbers of devices.
-static bool is_device_memory(int64_t device)
+static int see_memory(struct capture *capture, const struct gait_event *event)
 {
-    enum { CPU = 0, MKLDNN = 2, IDEEP = 5 };
-    return device != CPU && device != MKLDNN && device != IDEEP;
-}
-
-// Of another tool's trace, which left out what it did not know of.
-static int see_foreign_memory(struct capture *capture, const struct gait_event *event)
-{
-    const struct op_memory_event change = {
-        .at_ns = event->start_ns,
-        .bytes = number_of(event, "Bytes", event->bytes),
-        .thread = capture->tids[event->track],
-        .is_device = is_device_memory(number_of(event, "Device Type", 0)),
-    };
-    return capture->query->with_memory ? op_memory_add(&capture->memory, &change) : GAIT_OK;
+    return capture->query->with_memory
+               ? op_blocks_see(&capture->blocks, event, capture->tids[event->track])
+               : GAIT_OK;
 }
 
 // Marks are of use where they are allocations.
@@ -203,39 +170,8 @@ static int see_site(struct capture *capture, const struct gait_event *event)
     if (status || site->kind == OP_SITE_OTHER)
         return status;
     if (site->kind == OP_SITE_MEMORY)
-        return event->kind == GAIT_KIND_MARK ? see_foreign_memory(capture, event) : GAIT_OK;
+        return event->kind == GAIT_KIND_MARK ? see_memory(capture, event) : GAIT_OK;
     return event->kind == GAIT_KIND_MARK ? GAIT_OK : add_op(capture, event, site);
-}
-
-// Is the release of a block from before the capture? Then torch.profiler does not
-// know of it, whatever we do.
-static int note_block(struct live_set *live, const struct gait_event *event, bool *ret_is_older)
-{
-    const struct array_shape shape = {sizeof *live->is_live, UINT32_MAX};
-    const size_t known = live->addresses.count;
-    uint32_t index;
-    int status = tuple_map_add(&live->addresses, &event->id, &index);
-    if (!status)
-        status = array_reserve((void **)&live->is_live, &live->room, live->addresses.count, shape);
-    if (status)
-        return status;
-    const bool was_live = live->addresses.count == known && live->is_live[index];
-    live->is_live[index] = event->value > 0;
-    *ret_is_older = event->value <= 0 && !was_live;
-    return GAIT_OK;
-}
-
-static int see_memory(struct capture *capture, const struct gait_event *event)
-{
-    bool is_older;
-    const struct op_memory_event change = {
-        .at_ns = event->start_ns,
-        .bytes = event->value,
-        .thread = capture->tids[event->track],
-        .is_device = strcmp(event->name, "cpu") != 0,
-    };
-    int status = note_block(&capture->live, event, &is_older);
-    return status || is_older ? status : op_memory_add(&capture->memory, &change);
 }
 
 // --- all of them --------------------------------------------------------------------
@@ -289,8 +225,8 @@ static int add_loose_memory(struct capture *capture)
 {
     uint32_t name;
     int status = op_texts_add(&capture->ops->texts, slice_of("[memory]"), &name);
-    for (size_t i = 0; !status && i < capture->memory.count; i++) {
-        const struct op_memory_event *change = &capture->memory.events[i];
+    for (size_t i = 0; !status && i < capture->blocks.memory.count; i++) {
+        const struct op_memory_event *change = &capture->blocks.memory.events[i];
         const double at_us = us_since(capture, change->at_ns);
         const struct gait_op op = {
             .start_us = at_us,
@@ -313,16 +249,17 @@ static int add_loose_memory(struct capture *capture)
 static int add_memory(struct capture *capture)
 {
     struct gait_ops *ops = capture->ops;
-    int status = op_memory_sum(&capture->memory);
+    int status = op_memory_sum(&capture->blocks.memory);
     for (size_t i = capture->first; !status && i < ops->count; i++) {
         struct gait_op *op = &ops->ops[i];
         if (op->flags & GAIT_OP_ON_DEVICE)
             continue;
         const struct op_memory_sums sums = op_memory_take(
-            &capture->memory, ns_of(capture, op->start_us), ns_of(capture, op->end_us));
+            &capture->blocks.memory, ns_of(capture, op->start_us), ns_of(capture, op->end_us));
         op->cpu_bytes = sums.cpu_bytes;
         op->device_bytes = sums.device_bytes;
     }
+    op_memory_close(&capture->blocks.memory);
     return status ? status : add_loose_memory(capture);
 }
 
@@ -397,7 +334,7 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     };
     int status = GAIT_OK;
     launch_ops_init(&capture.times, trace);
-    tuple_map_init(&capture.live.addresses, 1);
+    op_blocks_init(&capture.blocks);
     if (!capture.tids || !capture.is_wanted || !capture.open)
         status = fail(GAIT_ERR_MEMORY, "no memory to read ops");
     if (!status)
@@ -408,13 +345,11 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         status = list_tracks(&capture, tracks);
     if (!status)
         status = read_all(&capture);
-    op_memory_finish(&capture.memory);
+    op_blocks_finish(&capture.blocks);
     op_sites_finish(&capture.sites);
     op_shapes_finish(&capture.shapes);
     op_launches_finish(&capture.launches);
     launch_ops_finish(&capture.times);
-    tuple_map_finish(&capture.live.addresses);
-    free(capture.live.is_live);
     for (uint32_t i = 0; capture.open && i < tracks; i++)
         open_calls_finish(&capture.open[i]);
     free(capture.open);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/ops/flops.h"
-#include "analyse/ops/kineto_shapes.h"
-#include "analyse/ops/shape_text.h"
+#include "analyse/flops/flops.h"
+#include "analyse/flops/kineto_shapes.h"
+#include "analyse/flops/shape_text.h"
 #include "base/array.h"
 
 #define MOST_TEXT (1u << 20)

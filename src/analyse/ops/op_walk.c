@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/job/inventory.h"
 #include "analyse/ledger/torch_phases.h"
+#include "analyse/ops/op_event.h"
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
@@ -47,15 +47,6 @@ static struct torch_place place_of(const struct walk_track *track)
     if (track->count)
         return track->open[track->count - 1].inside;
     return (struct torch_place){TORCH_NOWHERE, TORCH_NOWHERE, TORCH_OTHER, -1};
-}
-
-static int64_t number_of(const struct gait_event *event, const char *key, int64_t otherwise)
-{
-    for (size_t i = 0; i < event->arg_count; i++) {
-        if (strcmp(event->args[i].key, key) == 0 && event->args[i].kind == GAIT_ARG_INT)
-            return event->args[i].integer;
-    }
-    return otherwise;
 }
 
 static int enter(struct walk_track *track, const struct gait_event *event, bool is_op,
@@ -120,11 +111,11 @@ static int show(const struct op_walk *walk, const struct torch_event *seen)
 
 static int see_op(struct walking *walking, struct walk_track *track, const struct gait_event *event)
 {
-    const int64_t seq = number_of(event, "seq", -1);
+    const int64_t seq = op_event_number(event, "seq", -1);
     struct torch_place place = place_of(track), inside = place;
     int status = GAIT_OK;
     inside.op = event->site;
-    if (seq >= 0 && number_of(event, "scope", 0) == 1) {
+    if (seq >= 0 && op_event_number(event, "scope", 0) == 1) {
         inside.backward = seq;
         if (place.module == TORCH_NOWHERE)
             inside.module = module_of(walking, seq);

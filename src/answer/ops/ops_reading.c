@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/job/torch_processes.h"
+#include "analyse/ops/op_sums.h"
 #include "analyse/ops/tuple_map.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
@@ -116,30 +117,6 @@ static bool lacks_functions(const struct gait_trace *trace, const struct torch_p
            !gait_trace_metadata(trace, process->shard, "trace.host_name");
 }
 
-static int read_process(struct ops_reading *reading, struct gait_trace *trace,
-                        const struct torch_process *process, const struct ops_wish *wish)
-{
-    struct gait_ops_query query = {.size = sizeof query,
-                                   .with_memory = 1,
-                                   .with_flops = 1,
-                                   .with_stacks = wish->is_torch || wish->stack,
-                                   .with_device_ranges = wish->is_torch,
-                                   .without_functions = lacks_functions(trace, process, wish),
-                                   .only_shard = process->shard + 1};
-    int status = gait_trace_shard(trace, process->shard, &reading->shard);
-    reading->is_imported = is_imported(trace, process->shard);
-    reading->window_count = process->window_count;
-    reading->has_memory = !reading->is_imported;
-    reading->has_flops = !reading->is_imported;
-    if (!status && !reading->is_imported)
-        return read_windows(reading, trace, process, &query);
-    reading->has_memory = is_told(trace, process->shard, "trace.profile_memory");
-    reading->has_flops = is_told(trace, process->shard, "trace.with_flops");
-    return status ? status : read_import(reading, trace, process, &query);
-}
-
-// --- rows ------------------------------------------------------------------------------
-
 // torch leaves some functions of its own out of stacks.
 static bool is_own(const char *function)
 {
@@ -189,6 +166,74 @@ static int find_prefixes(const struct gait_ops *ops, size_t most, uint32_t **ret
     *ret_count = count;
     return prefixes ? status : fail(GAIT_ERR_MEMORY, "no memory for %zu stacks", count);
 }
+
+static int average(struct ops_reading *reading, const struct ops_wish *wish,
+                   const struct gait_op_sums **ret_rows)
+{
+    struct gait_grouping grouping = {.size = sizeof grouping, .by_shapes = wish->by_shapes};
+    uint32_t *prefixes = NULL;
+    int status = gait_ops_build(reading->ops);
+    if (!status && wish->stack > 0)
+        status = find_prefixes(reading->ops, (size_t)wish->stack, &prefixes, &grouping.stack_count);
+    grouping.stacks = prefixes;
+    if (!status)
+        status = gait_ops_average(reading->ops, &grouping, ret_rows, &reading->count);
+    free(prefixes);
+    return status;
+}
+
+// All events, one by one: torch's table shows what sums of its doubles lose, and stacks are told
+// by events that lie far apart.
+static int list_all(struct ops_reading *reading, struct gait_trace *trace,
+                    const struct torch_process *process, const struct ops_wish *wish)
+{
+    struct gait_ops_query query = {.size = sizeof query,
+                                   .with_memory = 1,
+                                   .with_flops = 1,
+                                   .with_stacks = 1,
+                                   .with_device_ranges = wish->is_torch,
+                                   .without_functions = lacks_functions(trace, process, wish),
+                                   .only_shard = process->shard + 1};
+    return reading->is_imported ? read_import(reading, trace, process, &query)
+                                : read_windows(reading, trace, process, &query);
+}
+
+static int sum_up(struct ops_reading *reading, struct gait_trace *trace,
+                  const struct torch_process *process, const struct ops_wish *wish,
+                  const struct gait_op_sums **ret_rows)
+{
+    const struct gait_shard_info *shard = &reading->shard;
+    const struct torch_window all = {.begin_ns = shard->start_ns,
+                                     .end_ns =
+                                         shard->end_ns < INT64_MAX ? shard->end_ns + 1 : INT64_MAX};
+    const struct op_sums_wish sums = {
+        .shard = process->shard,
+        .windows = reading->is_imported ? &all : process->windows,
+        .window_count = reading->is_imported ? 1 : process->window_count,
+        .by_shapes = wish->by_shapes,
+    };
+    return op_sums_make(reading->ops, trace, &sums, ret_rows, &reading->count);
+}
+
+static int read_process(struct ops_reading *reading, struct gait_trace *trace,
+                        const struct torch_process *process, const struct ops_wish *wish,
+                        const struct gait_op_sums **ret_rows)
+{
+    int status = gait_trace_shard(trace, process->shard, &reading->shard);
+    reading->is_imported = is_imported(trace, process->shard);
+    reading->window_count = process->window_count;
+    reading->has_memory =
+        !reading->is_imported || is_told(trace, process->shard, "trace.profile_memory");
+    reading->has_flops =
+        !reading->is_imported || is_told(trace, process->shard, "trace.with_flops");
+    if (!status && !wish->is_torch && !wish->stack)
+        return sum_up(reading, trace, process, wish, ret_rows);
+    if (!status)
+        status = list_all(reading, trace, process, wish);
+    return status ? status : average(reading, wish, ret_rows);
+}
+
+// --- rows ------------------------------------------------------------------------------
 
 struct sort_key {
     const char *device_free; // the word, its device told as "device"
@@ -301,30 +346,21 @@ static int sort(struct ops_reading *reading, const char *word)
     return GAIT_OK;
 }
 
-static int average(struct ops_reading *reading, const struct ops_wish *wish)
+static int choose_rows(struct ops_reading *reading, const struct ops_wish *wish,
+                       const struct gait_op_sums *rows)
 {
-    struct gait_grouping grouping = {.size = sizeof grouping, .by_shapes = wish->by_shapes};
-    const struct gait_op_sums *rows = NULL;
-    uint32_t *prefixes = NULL;
-    int status = gait_ops_build(reading->ops);
-    if (!status && wish->stack > 0)
-        status = find_prefixes(reading->ops, (size_t)wish->stack, &prefixes, &grouping.stack_count);
-    grouping.stacks = prefixes;
-    if (!status)
-        status = gait_ops_average(reading->ops, &grouping, &rows, &reading->count);
-    free(prefixes);
-    reading->rows = calloc(reading->count + 1, sizeof *reading->rows);
-    if (!status && !reading->rows)
-        status = fail(GAIT_ERR_MEMORY, "no memory for %zu rows", reading->count);
     const size_t all = reading->count;
+    reading->rows = calloc(all + 1, sizeof *reading->rows);
     reading->count = 0;
-    for (size_t i = 0; !status && i < all; i++) {
+    if (!reading->rows)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu rows", all);
+    for (size_t i = 0; i < all; i++) {
         const uint32_t flags = ops_reading_op(reading, &rows[i])->flags;
         reading->has_device |= (flags & GAIT_OP_HAS_DEVICE) != 0;
         if (!wish->is_torch || !(flags & GAIT_OP_UNTOLD))
             reading->rows[reading->count++] = &rows[i];
     }
-    return status ? status : sort(reading, wish->sort_by);
+    return sort(reading, wish->sort_by);
 }
 
 // --- all -------------------------------------------------------------------------------
@@ -357,6 +393,7 @@ int ops_reading_make(struct ops_reading *reading, struct gait_trace *trace,
                      const struct ops_wish *wish)
 {
     struct torch_processes processes = {.count = 0};
+    const struct gait_op_sums *rows = NULL;
     *reading = (struct ops_reading){.device = device_of(trace)};
     int status = torch_processes_find(&processes, trace);
     const struct torch_process *process = status ? NULL : choose(&processes, trace, wish->rank);
@@ -366,9 +403,9 @@ int ops_reading_make(struct ops_reading *reading, struct gait_trace *trace,
     if (!status)
         status = gait_ops_create(&reading->ops);
     if (!status)
-        status = read_process(reading, trace, process, wish);
+        status = read_process(reading, trace, process, wish, &rows);
     if (!status)
-        status = average(reading, wish);
+        status = choose_rows(reading, wish, rows);
     torch_processes_finish(&processes);
     return status;
 }

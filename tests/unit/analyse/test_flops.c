@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formulas by numbers worked out by hand or published (a convolution of ResNet's
 // first layer, attention of 12 heads); tests/torch compares with torch's own.
-#include "analyse/ops/flops.h"
+#include "analyse/flops/flops.h"
 
-#include "analyse/ops/shape_text.h"
+#include "analyse/flops/shape_text.h"
 #include "base/buffer.h"
 #include "support/tap.h"
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of ops: what they called, what they launched, and one that is told twice.
+#define _GNU_SOURCE
+#include "analyse/ops/op_sums.h"
+
+#include "support/fact_literals.h"
+#include "support/tap.h"
+
+enum { LINEAR = 1, MM, LAUNCH, GEMM, LEFT, RIGHT };
+
+static const struct literal_site sites[] = {{"cpu_op", "aten::linear"},
+                                            {"cpu_op", "aten::mm"},
+                                            {"cuda_runtime", "cudaLaunchKernel"},
+                                            {"kernel", "gemm"},
+                                            {"cpu_op", "left"},
+                                            {"cpu_op", "right"},
+                                            {0}};
+
+// thread 1  |linear                     |    |mm: call 3|    |call 4, of no op|
+//             |linear: it is told twice|
+//               |mm: call 1, call 2|
+// thread 2                                                        |mm                  |
+//                                                                   |left   |
+//                                                                       |right   |
+// stream                                  |gemm 1| |gemm 2| |gemm 3| |gemm 4|
+static const struct literal_row rows[] = {
+    {1, LINEAR, 0, 100, 0, 0, 0},   {1, LINEAR, 10, 90, 0, 1, 0},
+    {1, MM, 20, 60, 0, 2, 0},       {1, LAUNCH, 30, 40, 1, 3, 0},
+    {1, LAUNCH, 50, 55, 2, 3, 0},   {1, MM, 110, 130, 0, 0, 0},
+    {1, LAUNCH, 112, 115, 3, 1, 0}, {1, LAUNCH, 400, 410, 4, 0, 0},
+    {2, MM, 500, 600, 0, 0, 0},     {2, LEFT, 510, 560, 0, 1, 0},
+    {2, RIGHT, 540, 590, 0, 1, 0},  {101, GEMM, 120, 150, 1, 0, 0},
+    {101, GEMM, 200, 240, 2, 0, 0}, {101, GEMM, 300, 310, 3, 0, 0},
+    {101, GEMM, 420, 425, 4, 0, 0}, {0}};
+
+struct sum {
+    const char *name;
+    uint64_t count, total_ns, self_ns, device_ns, self_device_ns;
+};
+
+static void is_sum(const struct gait_ops *ops, const struct gait_op_sums *row,
+                   const struct sum *wanted)
+{
+    size_t count;
+    is_str(gait_ops_text(ops, gait_ops_added(ops, &count)[row->first].name), wanted->name);
+    is_u64(row->count, wanted->count);
+    is_u64((uint64_t)(row->cpu_us * 1000 + 0.5), wanted->total_ns);
+    is_u64((uint64_t)(row->self_cpu_us * 1000 + 0.5), wanted->self_ns);
+    is_u64((uint64_t)(row->device_us * 1000 + 0.5), wanted->device_ns);
+    is_u64((uint64_t)(row->self_device_us * 1000 + 0.5), wanted->self_device_ns);
+}
+
+static void are_sums(const struct torch_window *windows, size_t window_count,
+                     const struct sum *wanted, size_t count)
+{
+    const struct op_sums_wish wish = {.windows = windows, .window_count = window_count};
+    const struct gait_op_sums *made;
+    struct literal_rank rank;
+    struct gait_ops *ops = NULL;
+    size_t made_count;
+    literal_open(&rank, sites, rows);
+    if (!ok(!gait_ops_create(&ops)) ||
+        !ok(!op_sums_make(ops, &rank.trace, &wish, &made, &made_count)) ||
+        !is_u64(made_count, count))
+        return;
+    for (size_t i = 0; i < count; i++)
+        is_sum(ops, &made[i], &wanted[i]);
+    gait_ops_destroy(ops);
+    literal_close(&rank);
+}
+
+TEST("op sums: own time is what no child covers, and device time is of all around the launch")
+{
+    const struct torch_window all = {.begin_ns = 0, .end_ns = 1000};
+    const struct sum wanted[] = {
+        {"aten::linear", 1, 100, 60, 70, 0},
+        {"aten::mm", 3, 160, 62, 80, 80},
+        {"cudaLaunchKernel", 4, 28, 28, 0, 0},
+        {"gemm", 4, 0, 0, 85, 85},
+        {"left", 1, 50, 50, 0, 0},
+        {"right", 1, 50, 50, 0, 0},
+    };
+    are_sums(&all, 1, wanted, 6);
+}
+
+// The first one begins in no window, so what it launched has no op; the newest window comes first.
+TEST("op sums: what begins in no window is not there, for whoever it called neither")
+{
+    const struct torch_window windows[] = {{.begin_ns = 105, .end_ns = 250},
+                                           {.begin_ns = 410, .end_ns = 550}};
+    const struct sum wanted[] = {
+        {"gemm", 3, 0, 0, 75, 75},  {"aten::mm", 2, 120, 37, 0, 0},      {"left", 1, 50, 50, 0, 0},
+        {"right", 1, 50, 50, 0, 0}, {"cudaLaunchKernel", 1, 3, 3, 0, 0},
+    };
+    are_sums(windows, 2, wanted, 5);
+}
