@@ -89,7 +89,7 @@ static int reserve(const struct op_sink *sink, struct op_stack *stack)
     const struct array_shape shape = {sizeof *stack->frames, MOST_OPEN},
                              bytes = {sizeof *stack->bytes, MOST_OPEN};
     int status = GAIT_OK;
-    if (stack->depth + 2 > stack->room)
+    if (!stack->frames || stack->depth + 2 > stack->room)
         status = array_reserve((void **)&stack->frames, &stack->room, stack->depth + 2, shape);
     if (!status && sink->memory->count)
         status = array_reserve((void **)&stack->bytes, &stack->byte_room, stack->depth + 2, bytes);
