@@ -89,7 +89,7 @@ static int reserve(const struct op_sink *sink, struct op_stack *stack)
     const struct array_shape shape = {sizeof *stack->frames, MOST_OPEN},
                              bytes = {sizeof *stack->bytes, MOST_OPEN};
     int status = GAIT_OK;
-    if (!stack->frames || stack->depth + 2 > stack->room)
+    if (stack->depth + 2 > stack->room)
         status = array_reserve((void **)&stack->frames, &stack->room, stack->depth + 2, shape);
     if (!status && sink->memory->count)
         status = array_reserve((void **)&stack->bytes, &stack->byte_room, stack->depth + 2, bytes);
@@ -121,19 +121,17 @@ int op_stack_enter(struct op_stack *stack, const struct op_sink *sink, const str
     if (status)
         return status;
     struct op_frame *frame = &stack->frames[stack->depth];
-    struct op_frame *below = stack->depth ? frame - 1 : NULL;
-    if (below && below->has_lone)
-        add_sums(sink, stack, stack->depth);
-    if (below) {
+    uint32_t ops = op->is_op ? (uint32_t)stack->depth + 1 : 0;
+    if (stack->depth) {
+        struct op_frame *below = frame - 1;
+        if (below->has_lone)
+            add_sums(sink, stack, stack->depth);
         below->has_lone = false;
         below->children++;
         cover(below, &op->first);
+        ops = ops ? ops : below->ops;
     }
-    *frame = (struct op_frame){.op = *op,
-                               .covered_until_ns = op->first.start_ns,
-                               .ops = op->is_op ? (uint32_t)stack->depth + 1
-                                      : below   ? below->ops
-                                                : 0};
+    *frame = (struct op_frame){.op = *op, .covered_until_ns = op->first.start_ns, .ops = ops};
     if (stack->bytes)
         enter_bytes(sink, stack);
     stack->depth++;
