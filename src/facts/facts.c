@@ -123,15 +123,33 @@ static const struct analysis analysis = {
     .drop = drop,
 };
 
-int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t count)
+static int make_asking(struct asking *asking, const struct gait_trace *trace,
+                       const struct fact_ask *asks, size_t count)
 {
-    struct asking asking = {.asks = asks, .count = count};
-    const struct pass_ask ask = {&analysis, &asking};
+    *asking = (struct asking){.asks = asks, .count = count};
     if (count > FACT_MOST_ASKS)
         return fail(GAIT_ERR_ARGUMENT, "facts answer at most %d questions", FACT_MOST_ASKS);
     for (size_t i = 0; i < count; i++) {
-        asking.columns |= asks[i].consumer->columns;
-        asking.is_read |= !asks[i].consumer->roles || site_role_any(trace, asks[i].consumer->roles);
+        const struct fact_consumer *consumer = asks[i].consumer;
+        asking->columns |= consumer->columns;
+        asking->is_read |= !consumer->roles || site_role_any(trace, consumer->roles);
     }
-    return pass_run(trace, &ask, 1);
+    return GAIT_OK;
+}
+
+int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t count)
+{
+    struct asking asking;
+    const struct pass_ask ask = {&analysis, &asking};
+    const int status = make_asking(&asking, trace, asks, count);
+    return status ? status : pass_run(trace, &ask, 1);
+}
+
+int facts_run_rank(struct gait_trace *trace, uint32_t shard, const struct fact_ask *asks,
+                   size_t count)
+{
+    struct asking asking;
+    const struct pass_ask ask = {&analysis, &asking};
+    const int status = make_asking(&asking, trace, asks, count);
+    return status ? status : pass_run_shard(trace, shard, &ask, 1);
 }

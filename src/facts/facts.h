@@ -34,4 +34,8 @@ struct fact_ask {
 // The first failure ends the reading. Damaged frames are noted in the trace and left out.
 GAIT_CHECK int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t count);
 
+// The same of the rank that owns that shard alone.
+GAIT_CHECK int facts_run_rank(struct gait_trace *trace, uint32_t shard, const struct fact_ask *asks,
+                              size_t count);
+
 #endif

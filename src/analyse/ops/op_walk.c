@@ -7,10 +7,12 @@
 
 #include "analyse/job/inventory.h"
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/ops/op_event.h"
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "facts/facts.h"
+#include "facts/feed.h"
+#include "load/arg_keys.h"
 
 enum { MOST_OPEN = 1 << 16 };
 
@@ -27,10 +29,19 @@ struct walk_track {
     size_t op_count, op_room;
 };
 
+enum { SEQ, SCOPE, SHAPES, KEYS };
+static const char *const key_names[KEYS] = {"seq", "scope", "shapes"};
+
 struct walking {
     const struct op_walk *walk;
     struct walk_track *tracks;
     uint32_t track_count;
+    struct feed feed;
+    uint8_t *kinds; // of a site, for the feed
+    struct arg_keys keys;
+    struct gait_cursor *memory; // allocations; NULL: of no interest
+    struct gait_event due;      // the next one
+    int has_due;
     struct tuple_map nodes; // autograd nodes to the module of their forward
     uint32_t *node_modules;
     size_t node_room;
@@ -109,13 +120,19 @@ static int show(const struct op_walk *walk, const struct torch_event *seen)
     return status;
 }
 
-static int see_op(struct walking *walking, struct walk_track *track, const struct gait_event *event)
+static int64_t number_in(const struct gait_arg *arg, int64_t otherwise)
 {
-    const int64_t seq = op_event_number(event, "seq", -1);
+    return arg->kind == GAIT_ARG_INT ? arg->integer : otherwise;
+}
+
+static int see_op(struct walking *walking, struct walk_track *track, const struct gait_event *event,
+                  const struct gait_arg *args)
+{
+    const int64_t seq = number_in(&args[SEQ], -1);
     struct torch_place place = place_of(track), inside = place;
     int status = GAIT_OK;
     inside.op = event->site;
-    if (seq >= 0 && op_event_number(event, "scope", 0) == 1) {
+    if (seq >= 0 && number_in(&args[SCOPE], 0) == 1) {
         inside.backward = seq;
         if (place.module == TORCH_NOWHERE)
             inside.module = module_of(walking, seq);
@@ -141,25 +158,99 @@ static int see_module(struct walking *walking, struct walk_track *track,
     return enter(track, event, false, inside);
 }
 
-static int see(struct walking *walking, const struct gait_event *event)
+// Of the arguments the shapes alone are shown.
+static int see_named(struct walking *walking, const struct fact_slice *slice,
+                     const struct fact_row *row, struct gait_event *event)
+{
+    struct gait_arg args[KEYS];
+    struct gait_site_info site;
+    int status = gait_trace_site(walking->walk->trace, row->site, &site);
+    if (!status)
+        status = fact_args(slice, row, &walking->keys, args);
+    if (status)
+        return status;
+    event->name = site.name;
+    event->args = &args[SHAPES];
+    event->arg_count = args[SHAPES].key != NULL;
+    return see_op(walking, &walking->tracks[event->track], event, args);
+}
+
+static int see_span(struct walking *walking, const struct fact_slice *slice,
+                    const struct feed_head *head)
 {
     const struct op_walk *walk = walking->walk;
-    struct walk_track *track = &walking->tracks[event->track];
-    const enum role role = torch_phases_role(walk->phases, event->site);
-    leave_ended(track, event->start_ns);
-    if (event->kind == GAIT_KIND_MEMORY) {
-        const struct torch_event seen = {event, place_of(track), {track->ops, track->op_count}};
-        return show(walk, &seen);
-    }
-    if (role == ROLE_OP || role_is_range(role))
-        return see_op(walking, track, event);
+    const struct fact_row *row = head->row;
+    const enum role role = torch_phases_role(walk->phases, row->site);
+    struct walk_track *track = &walking->tracks[head->track->track];
+    struct gait_event event = {.kind = GAIT_KIND_SPAN,
+                               .track = head->track->track,
+                               .site = row->site,
+                               .start_ns = row->start_ns,
+                               .duration_ns =
+                                   row->end_ns == FACT_OPEN ? -1 : row->end_ns - row->start_ns};
+    leave_ended(track, row->start_ns);
     if (role == ROLE_MODULE)
-        return see_module(walking, track, event);
+        return see_module(walking, track, &event);
+    if (role != ROLE_PHASE)
+        return see_named(walking, slice, row, &event);
     struct torch_place inside = place_of(track);
-    if (role == ROLE_PHASE)
-        inside.phase = walk->phases->site_phases[event->site];
-    return enter(track, event, false, inside);
+    inside.phase = walk->phases->site_phases[row->site];
+    return enter(track, &event, false, inside);
 }
+
+// Those that come before a span that starts then.
+static int see_memory(struct walking *walking, int64_t until_ns)
+{
+    int status = GAIT_OK;
+    while (!status && walking->has_due && walking->due.start_ns < until_ns) {
+        struct walk_track *track = &walking->tracks[walking->due.track];
+        leave_ended(track, walking->due.start_ns);
+        const struct torch_event seen = {
+            &walking->due, place_of(track), {track->ops, track->op_count}};
+        status = show(walking->walk, &seen);
+        if (status)
+            break;
+        const int is_more = gait_cursor_next(walking->memory, &walking->due);
+        status = is_more < 0 ? is_more : GAIT_OK;
+        walking->has_due = is_more == 1;
+    }
+    return status;
+}
+
+static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
+{
+    (void)trace;
+    (void)shard;
+    *(struct walking **)made = answer;
+    return GAIT_OK;
+}
+
+static int add_slice(void *made, const struct fact_slice *slice)
+{
+    struct walking *walking = *(struct walking **)made;
+    const struct feed_head *head;
+    int status = feed_begin(&walking->feed, slice, walking->kinds);
+    while (!status && (head = feed_next(&walking->feed))) {
+        status = see_memory(walking, head->start_ns);
+        if (!status)
+            status = see_span(walking, slice, head);
+    }
+    return status;
+}
+
+static int end(void *made)
+{
+    return see_memory(*(struct walking **)made, INT64_MAX);
+}
+
+static const struct fact_consumer consumer = {
+    .name = "op walk",
+    .columns = FACT_ARGS,
+    .part_bytes = sizeof(struct walking *),
+    .begin = begin,
+    .slice = add_slice,
+    .end = end,
+};
 
 static int list_tracks(const struct op_walk *walk, uint32_t *tracks, uint32_t *ret_count)
 {
@@ -192,27 +283,20 @@ static void choose_time(const struct op_walk *walk, struct gait_query *query)
     }
 }
 
-static int read_events(struct walking *walking, const struct gait_query *query)
+static int open_memory(struct walking *walking, const struct gait_query *query)
 {
-    struct gait_cursor *cursor;
-    struct gait_event event;
-    int status = gait_cursor_open(walking->walk->trace, query, &cursor);
+    const int status = gait_cursor_open(walking->walk->trace, query, &walking->memory);
     if (status)
         return status;
-    while ((status = gait_cursor_next(cursor, &event)) == 1) {
-        status = see(walking, &event);
-        if (status)
-            break;
-    }
-    gait_cursor_close(cursor);
-    return status;
+    walking->has_due = gait_cursor_next(walking->memory, &walking->due);
+    return walking->has_due < 0 ? walking->has_due : GAIT_OK;
 }
 
 static int read_all(struct walking *walking)
 {
     const struct op_walk *walk = walking->walk;
-    struct gait_query query = {.size = sizeof query,
-                               .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_MEMORY};
+    const struct fact_ask ask = {&consumer, walking};
+    struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_MEMORY};
     uint32_t *tracks = malloc(((size_t)walk->survey->track_count + 1) * sizeof *tracks);
     if (!tracks)
         return fail(GAIT_ERR_MEMORY, "no memory to walk through ops");
@@ -220,9 +304,27 @@ static int read_all(struct walking *walking)
     query.tracks = tracks;
     choose_time(walk, &query);
     if (!status && query.track_count)
-        status = read_events(walking, &query);
+        status = open_memory(walking, &query);
+    if (!status)
+        status = facts_run_rank(walk->trace, walk->shard, &ask, 1);
+    gait_cursor_close(walking->memory);
     free(tracks);
     return status;
+}
+
+static int learn_sites(struct walking *walking)
+{
+    const uint32_t count = gait_trace_site_count(walking->walk->trace);
+    walking->kinds = malloc((size_t)count + 1);
+    if (!walking->kinds)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u names", count);
+    for (uint32_t i = 0; i < count; i++) {
+        const enum role role = torch_phases_role(walking->walk->phases, i);
+        const bool is_wanted =
+            role == ROLE_OP || role_is_range(role) || role == ROLE_MODULE || role == ROLE_PHASE;
+        walking->kinds[i] = is_wanted ? 0 : FEED_NO_KIND;
+    }
+    return GAIT_OK;
 }
 
 void op_walk_add(struct op_walk *walk, const struct op_walker *walker)
@@ -235,7 +337,9 @@ int op_walk_all(const struct op_walk *walk)
     struct walking walking = {.walk = walk, .track_count = walk->survey->track_count};
     walking.tracks = calloc((size_t)walking.track_count + 1, sizeof *walking.tracks);
     tuple_map_init(&walking.nodes, 1);
-    int status = walking.tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory to walk through ops");
+    arg_keys_init(&walking.keys, key_names, KEYS);
+    int status = walking.tracks ? learn_sites(&walking)
+                                : fail(GAIT_ERR_MEMORY, "no memory to walk through ops");
     if (!status)
         status = read_all(&walking);
     for (uint32_t i = 0; walking.tracks && i < walking.track_count; i++) {
@@ -243,6 +347,9 @@ int op_walk_all(const struct op_walk *walk)
         free(walking.tracks[i].ops);
     }
     tuple_map_finish(&walking.nodes);
+    arg_keys_finish(&walking.keys);
+    feed_finish(&walking.feed);
+    free(walking.kinds);
     free(walking.node_modules);
     free(walking.tracks);
     return status;
