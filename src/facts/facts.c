@@ -14,6 +14,7 @@ struct asking {
     size_t count;
     uint32_t columns;
     bool is_read; // else ranks have no row that anyone wants
+    int64_t since_ns, until_ns;
 };
 
 // Of one rank.
@@ -74,9 +75,12 @@ static int read_all(const struct part *part, const struct pass_shard *shard)
     struct gait_trace *trace = (struct gait_trace *)(uintptr_t)shard->trace; // frames are read
     struct rank_stream *stream = NULL;
     struct launches launches;
+    const struct stream_wish wish = {.columns = part->asking->columns,
+                                     .since_ns = part->asking->since_ns,
+                                     .until_ns = part->asking->until_ns};
     int status = launches_init(&launches, trace, 0);
     if (!status)
-        status = rank_stream_open(&stream, trace, shard->shard, part->asking->columns, 0);
+        status = rank_stream_open(&stream, trace, shard->shard, &wish);
     if (!status)
         status = read_slices(part, stream, &launches);
     rank_stream_close(stream);
@@ -145,11 +149,13 @@ int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t coun
     return status ? status : pass_run(trace, &ask, 1);
 }
 
-int facts_run_rank(struct gait_trace *trace, uint32_t shard, const struct fact_ask *asks,
-                   size_t count)
+int facts_run_rank(struct gait_trace *trace, const struct fact_range *range,
+                   const struct fact_ask *asks, size_t count)
 {
     struct asking asking;
     const struct pass_ask ask = {&analysis, &asking};
     const int status = make_asking(&asking, trace, asks, count);
-    return status ? status : pass_run_shard(trace, shard, &ask, 1);
+    asking.since_ns = range->since_ns;
+    asking.until_ns = range->until_ns;
+    return status ? status : pass_run_shard(trace, range->shard, &ask, 1);
 }

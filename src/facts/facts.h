@@ -34,8 +34,13 @@ struct fact_ask {
 // The first failure ends the reading. Damaged frames are noted in the trace and left out.
 GAIT_CHECK int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t count);
 
-// The same of the rank that owns that shard alone.
-GAIT_CHECK int facts_run_rank(struct gait_trace *trace, uint32_t shard, const struct fact_ask *asks,
-                              size_t count);
+// Of the rank that owns that shard alone, and, unless both are 0, with no frame read that has no
+// row in [since, until).
+struct fact_range {
+    uint32_t shard;
+    int64_t since_ns, until_ns;
+};
+GAIT_CHECK int facts_run_rank(struct gait_trace *trace, const struct fact_range *range,
+                              const struct fact_ask *asks, size_t count);
 
 #endif

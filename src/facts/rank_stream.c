@@ -38,8 +38,7 @@ struct fact_pieces {
 
 struct rank_stream {
     struct gait_trace *trace;
-    uint32_t columns;
-    size_t slice_rows; // a frame is begun as long as fewer wait
+    struct stream_wish wish; // slice_rows: a frame is begun as long as fewer wait
     struct stream_frame *frames;
     size_t count, capacity, next;
     struct fact_pieces open, spare;
@@ -66,7 +65,10 @@ static bool is_wanted(const struct rank_stream *stream, const struct run_shard *
     if (!table || table->kind != GAIT_KIND_SPAN || !shard_has_frame(&shard->shard, at))
         return false;
     *ret_track = id_map_get(&shard->dictionary.tracks, entry->track) - 1;
-    return !stream->trace->run.tracks.tracks[*ret_track].info.internal;
+    const struct track *track = &stream->trace->run.tracks.tracks[*ret_track];
+    return !track->info.internal &&
+           clock_map_ns(track->map, entry->last) >= stream->wish.since_ns &&
+           clock_map_ns(track->map, entry->first) < stream->wish.until_ns;
 }
 
 static int add_frames(struct rank_stream *stream, uint32_t number)
@@ -203,16 +205,19 @@ static int add_shards(struct rank_stream *stream, uint32_t shard)
 }
 
 int rank_stream_open(struct rank_stream **ret_stream, struct gait_trace *trace, uint32_t shard,
-                     uint32_t columns, size_t slice_rows)
+                     const struct stream_wish *wish)
 {
     struct rank_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return fail(GAIT_ERR_MEMORY, "no memory for the rows of a rank");
-    *stream = (struct rank_stream){.trace = trace,
-                                   .columns = columns,
-                                   .slice_rows = slice_rows ? slice_rows : SLICE_ROWS,
-                                   .head_ns = INT64_MAX,
-                                   .since_ns = INT64_MIN};
+    *stream = (struct rank_stream){
+        .trace = trace, .wish = *wish, .head_ns = INT64_MAX, .since_ns = INT64_MIN};
+    if (!wish->since_ns && !wish->until_ns) {
+        stream->wish.since_ns = INT64_MIN;
+        stream->wish.until_ns = INT64_MAX;
+    }
+    if (!wish->slice_rows)
+        stream->wish.slice_rows = SLICE_ROWS;
     int status = event_decoder_init(&stream->decoder);
     if (!status)
         status = add_shards(stream, shard);
@@ -248,9 +253,9 @@ static uint32_t roles_of(const struct rank_stream *stream)
 {
     uint32_t roles =
         ROLE_BIT(ROLE_START) | ROLE_BIT(ROLE_DURATION) | ROLE_BIT(ROLE_SITE) | ROLE_BIT(ROLE_DEPTH);
-    if (stream->columns & FACT_LINKS)
+    if (stream->wish.columns & FACT_LINKS)
         roles |= ROLE_BIT(ROLE_LINK);
-    if (stream->columns & FACT_ARGS)
+    if (stream->wish.columns & FACT_ARGS)
         roles |= ROLE_BIT(ROLE_BYTES) | ROLES_FOREIGN;
     return roles;
 }
@@ -284,7 +289,7 @@ static int begin_due(struct rank_stream *stream, int64_t *ret_until_ns)
     *ret_until_ns = INT64_MAX;
     while (!status && stream->next < stream->count) {
         const struct stream_frame *due = &stream->frames[stream->next];
-        if (stream->rows_open >= stream->slice_rows && due->first_ns > stream->head_ns) {
+        if (stream->rows_open >= stream->wish.slice_rows && due->first_ns > stream->head_ns) {
             *ret_until_ns = due->first_ns;
             break;
         }
@@ -447,7 +452,7 @@ static int fill_slice(struct rank_stream *stream, struct fact_slice *slice)
         slice->count += track->count > 0;
     }
     GAIT_ASSERT(filled == rows);
-    slice->pieces = stream->columns & FACT_ARGS ? &stream->open : NULL;
+    slice->pieces = stream->wish.columns & FACT_ARGS ? &stream->open : NULL;
     return GAIT_OK;
 }
 

@@ -2,7 +2,7 @@
 // All spans of a rank, slice after slice: those of its own shard and of the shards that it
 // owns. Each frame is decoded once, when a row of it may be due.
 //
-//     rank_stream_open(&stream, trace, shard, columns)
+//     rank_stream_open(&stream, trace, shard, &wish)
 //     while (rank_stream_next(&stream, &slice) == 1) ...
 //     rank_stream_close(&stream)
 #ifndef GAIT_FACTS_RANK_STREAM_H
@@ -12,9 +12,14 @@
 
 struct rank_stream;
 
-// `slice_rows` 0: the usual number.
+struct stream_wish {
+    uint32_t columns;           // FACT_...
+    int64_t since_ns, until_ns; // frames with rows in [since, until) are enough; both 0: all
+    size_t slice_rows;          // 0: the usual number
+};
+
 GAIT_CHECK int rank_stream_open(struct rank_stream **ret_stream, struct gait_trace *trace,
-                                uint32_t shard, uint32_t columns, size_t slice_rows);
+                                uint32_t shard, const struct stream_wish *wish);
 void rank_stream_close(struct rank_stream *stream); // takes NULL
 
 // 1 and a slice, good until the next call; 0 at the end; or an error. Damaged frames are

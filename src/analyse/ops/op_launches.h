@@ -10,16 +10,31 @@
 
 #include <gait/internal/ops.h>
 
-#include "analyse/device/launch_ops.h"
+#include "facts/launches.h"
+
+#define OP_LAUNCHED_BY_NONE UINT32_MAX
 
 struct op_launch {
-    bool is_op;    // else it belongs to one
-    uint64_t link; // to the launching call
+    bool is_op;  // else it belongs to one
+    uint32_t by; // the place of that one, as they were added; OP_LAUNCHED_BY_NONE: not known
+};
+
+struct op_opened {
+    int64_t end_ns;
+    uint32_t place;
+};
+
+struct op_open_stack { // the ops of a thread that are open
+    struct op_opened *ops;
+    size_t depth, room;
 };
 
 struct op_launches {
     struct op_launch *rows; // of each event of the list, as they were added
     size_t count, room;
+    struct op_open_stack *threads;
+    size_t thread_count, thread_room;
+    uint32_t *by; // of calls by their numbers: the newest ones
     bool has_device;
 };
 
@@ -27,9 +42,19 @@ void op_launches_finish(struct op_launches *launches); // takes a zeroed struct
 GAIT_CHECK int op_launches_add(struct op_launches *launches, const struct gait_op *op,
                                struct op_launch launch);
 
+// An op of that thread, which is the next that is added.
+GAIT_CHECK int op_launches_open(struct op_launches *launches, uint32_t thread, int64_t start_ns,
+                                int64_t end_ns);
+
+// A call was made: the innermost op that is open then made it.
+GAIT_CHECK int op_launches_call(struct op_launches *launches, const struct launch *call);
+
+// The place of the op that made a call; takes NULL.
+uint32_t op_launches_by(const struct op_launches *launches, const struct launch *call);
+
 // Once the events are in order: kernel_us of each is its place in `rows`, and then the time
-// of the work that it began on devices. `times` has the ops by their places.
-GAIT_CHECK int op_launches_join(const struct op_launches *launches, struct launch_ops *times,
-                                struct gait_op *ops, size_t count);
+// of the work that it began on devices.
+GAIT_CHECK int op_launches_join(const struct op_launches *launches, struct gait_op *ops,
+                                size_t count);
 
 #endif

@@ -19,6 +19,9 @@
 #include "analyse/time/wrap_add.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "facts/facts.h"
+#include "facts/feed.h"
+#include "load/arg_keys.h"
 #include "load/order/open_calls.h"
 #include "load/shard_owner.h"
 #include "load/site_role.h"
@@ -26,8 +29,12 @@
 #define MOST_NS 9.2e18 // that an int64_t holds
 #define ACCUMULATES "torch::autograd::"
 #define EVALUATES "autograd::engine::evaluate_function"
-#define FOREIGN_FORWARD "Fwd thread id"
-#define OF_2_14 "CallFrom" // functions have it from torch 2.14 on
+
+enum { SEQ, FOREIGN_SEQ, FORWARD, FOREIGN_FORWARD, SCOPE, OF_2_14, KEYS };
+static const char *const key_names[KEYS] = {
+    "seq",           "Sequence number", "fwd_thread",
+    "Fwd thread id", "scope",           "CallFrom", // functions have that from torch 2.14 on
+};
 
 struct capture {
     struct gait_ops *ops;
@@ -40,9 +47,24 @@ struct capture {
     struct op_blocks blocks;
     struct op_shapes shapes;
     struct op_launches launches;
-    struct launch_ops times; // of ops and calls, where a device did anything
     bool has_devices;
-    size_t first; // of the ops that are added
+    size_t first;   // of the ops that are added
+    uint8_t *kinds; // of a site, for the feed
+    struct feed feed;
+    struct arg_keys keys, shape_keys;
+    struct gait_cursor *others; // of the rank that is read: what is no span
+    struct gait_event due;      // the next one of them
+    bool has_due;
+};
+
+// An event that goes into the list.
+struct seen {
+    uint32_t track;
+    int64_t start_ns, end_ns;
+    bool is_async;
+    const struct op_site *site;
+    const struct gait_arg *args, *shapes; // by their keys
+    struct op_launch launch;
 };
 
 // --- one event ----------------------------------------------------------------------
@@ -53,66 +75,57 @@ static double us_since(const struct capture *capture, int64_t at_ns)
 }
 
 // Ops of no function's own thread have none.
-static int add_stack(struct capture *capture, const struct gait_event *event, int64_t end_ns,
-                     struct gait_op *op)
+static int add_stack(struct capture *capture, const struct seen *seen, struct gait_op *op)
 {
-    struct open_calls *open = &capture->open[event->track];
+    struct open_calls *open = &capture->open[seen->track];
     if (op->flags & GAIT_OP_ASYNC)
         return GAIT_OK;
-    const struct open_call *call = open_calls_at(open, event->start_ns);
+    const struct open_call *call = open_calls_at(open, seen->start_ns);
     op->stack = call ? (uint32_t)call->number : 0;
     if (!(op->flags & GAIT_OP_PYTHON))
         return GAIT_OK;
     const uint64_t pair[2] = {op->stack, op->name};
     uint32_t index;
     int status = tuple_map_add(&capture->ops->stacks, pair, &index);
-    return status ? status : open_calls_push(open, end_ns, (uint64_t)index + 1);
+    return status ? status : open_calls_push(open, seen->end_ns, (uint64_t)index + 1);
+}
+
+static int64_t number_in(const struct gait_arg *arg, int64_t otherwise)
+{
+    return arg->key && arg->kind == GAIT_ARG_INT ? arg->integer : otherwise;
 }
 
 // Other tools' traces tell no scope: a node of the backward has its forward's thread, if it
 // has a forward, and so has the range in which the engine evaluates it.
-static bool is_foreign_backward(const struct gait_event *event)
+static bool is_foreign_backward(const struct seen *seen, const char *name)
 {
-    return strncmp(event->name, ACCUMULATES, strlen(ACCUMULATES)) == 0 ||
-           (op_event_number(event, FOREIGN_FORWARD, 0) > 0 &&
-            strncmp(event->name, EVALUATES, strlen(EVALUATES)) != 0);
+    return strncmp(name, ACCUMULATES, strlen(ACCUMULATES)) == 0 ||
+           (number_in(&seen->args[FOREIGN_FORWARD], 0) > 0 &&
+            strncmp(name, EVALUATES, strlen(EVALUATES)) != 0);
 }
 
-static uint32_t flags_of(const struct gait_event *event, const struct op_site *site)
+static uint32_t flags_of(const struct seen *seen, const char *name)
 {
+    const struct op_site *site = seen->site;
     uint32_t flags = 0;
     if (site->kind == OP_SITE_PYTHON)
-        flags |= GAIT_OP_PYTHON | (op_event_arg(event, OF_2_14) ? GAIT_OP_UNTOLD : 0u);
-    else if (event->kind == GAIT_KIND_ASYNC)
+        flags |= GAIT_OP_PYTHON | (seen->args[OF_2_14].key ? GAIT_OP_UNTOLD : 0u);
+    else if (seen->is_async)
         flags |= GAIT_OP_ASYNC;
     if (site->kind == OP_SITE_DEVICE)
         flags |= GAIT_OP_ON_DEVICE;
     if (site->is_range)
         flags |= GAIT_OP_RANGE;
-    if (op_event_number(event, "scope", 0) == 1 || is_foreign_backward(event))
+    if (number_in(&seen->args[SCOPE], 0) == 1 || is_foreign_backward(seen, name))
         flags |= GAIT_OP_BACKWARD;
     return flags;
 }
 
-static int note_time(struct capture *capture, const struct gait_event *event,
-                     struct op_launch *launch)
-{
-    launch->link = launch_ops_link(&capture->times, event->track, event->link);
-    if (event->kind != GAIT_KIND_SPAN)
-        return GAIT_OK;
-    if (launch->is_op)
-        return launch_ops_add_op(&capture->times, event->track, event->start_ns, event->duration_ns,
-                                 (uint32_t)capture->launches.count);
-    if (capture->sites.rows[event->site].kind != OP_SITE_CALL)
-        return GAIT_OK;
-    return launch_ops_add_call(&capture->times, event->track, event->start_ns, event->link);
-}
-
-static int add_shapes(struct capture *capture, const struct gait_event *event, struct gait_op *op)
+static int add_shapes(struct capture *capture, const struct seen *seen, struct gait_op *op)
 {
     struct op_call call;
     const int status =
-        op_shapes_get(&capture->shapes, op->name, event->args, event->arg_count, &call);
+        op_shapes_get(&capture->shapes, op->name, seen->shapes, OP_SHAPE_KEYS, &call);
     if (status)
         return status;
     op->shapes = call.shapes;
@@ -120,40 +133,37 @@ static int add_shapes(struct capture *capture, const struct gait_event *event, s
     return GAIT_OK;
 }
 
-static int add_op(struct capture *capture, const struct gait_event *event,
-                  const struct op_site *site)
+static int add_op(struct capture *capture, const struct seen *seen)
 {
-    const int64_t until_ns = capture->query->until_ns;
+    const struct op_site *site = seen->site;
     const bool is_device = site->kind == OP_SITE_DEVICE;
-    int64_t end_ns = event->start_ns + event->duration_ns;
-    if (event->duration_ns < 0)
-        end_ns = until_ns;
+    const struct gait_arg *args = seen->args;
     struct gait_op op = {
-        .start_us = us_since(capture, event->start_ns),
-        .end_us = us_since(capture, end_ns),
-        .thread = capture->tids[event->track],
-        .fwd_thread =
-            op_event_number(event, "fwd_thread", op_event_number(event, FOREIGN_FORWARD, 0)),
-        .seq = op_event_number(event, "seq", op_event_number(event, "Sequence number", -1)),
+        .start_us = us_since(capture, seen->start_ns),
+        .end_us = us_since(capture, seen->end_ns),
+        .thread = capture->tids[seen->track],
+        .fwd_thread = number_in(&args[FORWARD], number_in(&args[FOREIGN_FORWARD], 0)),
+        .seq = number_in(&args[SEQ], number_in(&args[FOREIGN_SEQ], -1)),
         .name = site->name,
         .called = site->called,
         .key = op_site_key(site),
-        .flags = flags_of(event, site),
+        .flags = flags_of(seen, op_texts_get(&capture->ops->texts, site->called)),
         .shapes = capture->shapes.none.shapes,
         .stack = is_device ? GAIT_OP_NO_STACK : 0,
     };
-    struct op_launch launch = {.is_op = site->kind == OP_SITE_OP};
-    int status = capture->has_devices ? note_time(capture, event, &launch) : GAIT_OK;
-    if (!status && site->kind == OP_SITE_OP && !capture->query->without_shapes)
-        status = add_shapes(capture, event, &op);
+    int status = GAIT_OK;
+    if (site->kind == OP_SITE_OP && !capture->query->without_shapes)
+        status = add_shapes(capture, seen, &op);
     if (!status && capture->query->with_stacks && !is_device)
-        status = add_stack(capture, event, end_ns, &op);
+        status = add_stack(capture, seen, &op);
     if (site->kind == OP_SITE_PYTHON && capture->query->without_functions)
         return status;
     if (!status)
-        status = op_launches_add(&capture->launches, &op, launch);
+        status = op_launches_add(&capture->launches, &op, seen->launch);
     return status ? status : gait_ops_add(capture->ops, &op, 1);
 }
+
+// --- what is no span ----------------------------------------------------------------
 
 static int see_memory(struct capture *capture, const struct gait_event *event)
 {
@@ -162,37 +172,220 @@ static int see_memory(struct capture *capture, const struct gait_event *event)
                : GAIT_OK;
 }
 
-// Marks are of use where they are allocations.
-static int see_site(struct capture *capture, const struct gait_event *event)
+static void find_args(const struct gait_event *event, const char *const *keys, size_t count,
+                      struct gait_arg *ret_args)
 {
-    const struct op_site *site;
-    const int status = op_sites_get(&capture->sites, event->site, &site);
-    if (status || site->kind == OP_SITE_OTHER)
-        return status;
-    if (site->kind == OP_SITE_MEMORY)
-        return event->kind == GAIT_KIND_MARK ? see_memory(capture, event) : GAIT_OK;
-    return event->kind == GAIT_KIND_MARK ? GAIT_OK : add_op(capture, event, site);
+    for (size_t i = 0; i < count; i++) {
+        const struct gait_arg *arg = op_event_arg(event, keys[i]);
+        ret_args[i] = arg ? *arg : (struct gait_arg){.key = NULL};
+    }
 }
 
-// --- all of them --------------------------------------------------------------------
+static int see_async(struct capture *capture, const struct gait_event *event)
+{
+    struct gait_arg args[KEYS], shapes[OP_SHAPE_KEYS];
+    const struct seen seen = {
+        .track = event->track,
+        .start_ns = event->start_ns,
+        .end_ns = event->duration_ns < 0 ? capture->query->until_ns
+                                         : wrap_add(event->start_ns, event->duration_ns),
+        .is_async = true,
+        .site = &capture->sites.rows[event->site],
+        .args = args,
+        .shapes = shapes,
+        .launch = {capture->sites.rows[event->site].kind == OP_SITE_OP, OP_LAUNCHED_BY_NONE}};
+    find_args(event, key_names, KEYS, args);
+    find_args(event, op_shape_keys, OP_SHAPE_KEYS, shapes);
+    return add_op(capture, &seen);
+}
 
-static int read_events(struct capture *capture, struct gait_cursor *cursor)
+// Marks are of use where they are allocations.
+static int see_other(struct capture *capture, const struct gait_event *event)
+{
+    const enum op_site_kind kind = capture->sites.rows[event->site].kind;
+    if (event->kind == GAIT_KIND_MEMORY)
+        return see_memory(capture, event);
+    if (kind == OP_SITE_MEMORY || event->kind == GAIT_KIND_MARK)
+        return kind == OP_SITE_MEMORY && event->kind == GAIT_KIND_MARK ? see_memory(capture, event)
+                                                                       : GAIT_OK;
+    return kind == OP_SITE_OTHER ? GAIT_OK : see_async(capture, event);
+}
+
+static int next_other(struct capture *capture)
+{
+    const int is_more = gait_cursor_next(capture->others, &capture->due);
+    capture->has_due = is_more == 1;
+    return is_more < 0 ? is_more : GAIT_OK;
+}
+
+// Those that come before a span that starts then.
+static int see_others(struct capture *capture, int64_t until_ns)
 {
     const struct gait_ops_query *query = capture->query;
-    struct gait_event event;
-    for (;;) {
-        int status = gait_cursor_next(cursor, &event);
-        if (status <= 0)
-            return status;
-        if (event.start_ns < query->since_ns || event.start_ns >= query->until_ns ||
-            !capture->is_wanted[event.track])
-            continue;
-        status = event.kind == GAIT_KIND_MEMORY ? see_memory(capture, &event)
-                                                : see_site(capture, &event);
+    int status = GAIT_OK;
+    while (!status && capture->has_due && capture->due.start_ns < until_ns) {
+        const int64_t start_ns = capture->due.start_ns;
+        if (start_ns >= query->since_ns && start_ns < query->until_ns)
+            status = see_other(capture, &capture->due);
+        if (!status)
+            status = next_other(capture);
+    }
+    return status;
+}
+
+static int open_others(struct capture *capture, const uint32_t *tracks, uint32_t count)
+{
+    struct gait_query wanted = {.size = sizeof wanted,
+                                .kinds = 1u << GAIT_KIND_ASYNC,
+                                .since_ns = capture->query->since_ns,
+                                .until_ns = capture->query->until_ns,
+                                .tracks = tracks,
+                                .track_count = count};
+    if (capture->query->with_memory)
+        wanted.kinds |= 1u << GAIT_KIND_MEMORY | 1u << GAIT_KIND_MARK;
+    const int status = gait_cursor_open(capture->trace, &wanted, &capture->others);
+    return status ? status : next_other(capture);
+}
+
+// --- spans --------------------------------------------------------------------------
+
+static int note_launch(struct capture *capture, const struct fact_slice *slice,
+                       const struct feed_head *head, struct seen *seen)
+{
+    const struct op_site *site = seen->site;
+    seen->launch = (struct op_launch){site->kind == OP_SITE_OP, OP_LAUNCHED_BY_NONE};
+    if (site->kind == OP_SITE_PYTHON || !capture->has_devices)
+        return GAIT_OK;
+    if (seen->launch.is_op)
+        return head->end_ns == FACT_OPEN
+                   ? GAIT_OK
+                   : op_launches_open(
+                         &capture->launches,
+                         launches_thread(slice->launches, (size_t)(head->track - slice->tracks)),
+                         head->start_ns, head->end_ns);
+    const struct launch *call = launches_find(slice->launches, head->track->shard, head->row->link);
+    if (call && site->kind == OP_SITE_CALL && call->start_ns == head->start_ns) {
+        const int status = op_launches_call(&capture->launches, call);
         if (status)
             return status;
     }
+    seen->launch.by = op_launches_by(&capture->launches, call);
+    return GAIT_OK;
 }
+
+static int see_span(struct capture *capture, const struct fact_slice *slice,
+                    const struct feed_head *head)
+{
+    const struct gait_ops_query *query = capture->query;
+    struct gait_arg args[KEYS], shapes[OP_SHAPE_KEYS];
+    struct seen seen = {.track = head->track->track,
+                        .start_ns = head->start_ns,
+                        .end_ns = head->end_ns == FACT_OPEN ? query->until_ns : head->end_ns,
+                        .site = &capture->sites.rows[head->row->site],
+                        .args = args,
+                        .shapes = shapes};
+    if (head->start_ns < query->since_ns || head->start_ns >= query->until_ns ||
+        !capture->is_wanted[seen.track])
+        return GAIT_OK;
+    int status = fact_args(slice, head->row, &capture->keys, args);
+    if (!status && seen.site->kind == OP_SITE_OP && !query->without_shapes)
+        status = fact_args(slice, head->row, &capture->shape_keys, shapes);
+    if (!status)
+        status = note_launch(capture, slice, head, &seen);
+    return status ? status : add_op(capture, &seen);
+}
+
+static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
+{
+    (void)trace;
+    (void)shard;
+    *(struct capture **)made = answer;
+    return GAIT_OK;
+}
+
+// What devices did comes behind the calls of the slice: a clock may be ahead of the other.
+static int add_slice(void *made, const struct fact_slice *slice)
+{
+    struct capture *capture = *(struct capture **)made;
+    const struct feed_head *head;
+    int status = GAIT_OK;
+    for (unsigned kind = 0; kind < 2 && !status; kind++) {
+        status = feed_begin(&capture->feed, slice, capture->kinds);
+        while (!status && (head = feed_next(&capture->feed))) {
+            if (head->kind != kind)
+                continue;
+            status = see_others(capture, head->start_ns);
+            if (!status)
+                status = see_span(capture, slice, head);
+        }
+    }
+    return status;
+}
+
+static const struct fact_consumer consumer = {
+    .name = "ops one by one",
+    .columns = FACT_LINKS | FACT_ARGS,
+    .part_bytes = sizeof(struct capture *),
+    .begin = begin,
+    .slice = add_slice,
+};
+
+static int learn_sites(struct capture *capture)
+{
+    const uint32_t count = gait_trace_site_count(capture->trace);
+    int status = GAIT_OK;
+    capture->kinds = malloc((size_t)count + 1);
+    if (!capture->kinds)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u names", count);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        const struct op_site *site;
+        status = op_sites_get(&capture->sites, i, &site);
+        const bool is_left_out = site->kind == OP_SITE_OTHER || site->kind == OP_SITE_MEMORY;
+        capture->kinds[i] = is_left_out ? FEED_NO_KIND : site->kind == OP_SITE_DEVICE;
+    }
+    return status;
+}
+
+// The tracks of a rank that are asked for.
+static uint32_t list_rank(const struct capture *capture, uint32_t shard, uint32_t *tracks)
+{
+    const struct track_table *all = &capture->trace->run.tracks;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < gait_trace_track_count(capture->trace); i++)
+        if (capture->is_wanted[i] &&
+            shard_owner(capture->trace, all->tracks[i].info.shard) == shard)
+            tracks[count++] = i;
+    return count;
+}
+
+static int read_rank(struct capture *capture, uint32_t shard, uint32_t *tracks)
+{
+    const struct fact_ask ask = {&consumer, capture};
+    const struct fact_range range = {shard, capture->query->since_ns, capture->query->until_ns};
+    const uint32_t count = list_rank(capture, shard, tracks);
+    if (!count)
+        return GAIT_OK;
+    int status = open_others(capture, tracks, count);
+    if (!status)
+        status = facts_run_rank(capture->trace, &range, &ask, 1);
+    if (!status)
+        status = see_others(capture, INT64_MAX);
+    gait_cursor_close(capture->others);
+    capture->others = NULL;
+    return status;
+}
+
+static int read_ranks(struct capture *capture)
+{
+    uint32_t *tracks = calloc((size_t)gait_trace_track_count(capture->trace) + 1, sizeof *tracks);
+    int status = tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory to read ops");
+    for (uint32_t i = 0; i < gait_trace_shard_count(capture->trace) && !status; i++)
+        status = read_rank(capture, i, tracks);
+    free(tracks);
+    return status;
+}
+
+// --- all of them --------------------------------------------------------------------
 
 static int list_tracks(struct capture *capture, uint32_t count)
 {
@@ -280,29 +473,18 @@ static int sort(struct capture *capture)
     const size_t count = capture->ops->count - capture->first;
     int status = GAIT_OK;
     for (size_t i = capture->launches.count; !status && i < count; i++) // loose memory
-        status = op_launches_add(&capture->launches, &ops[i], (struct op_launch){.is_op = true});
+        status = op_launches_add(&capture->launches, &ops[i],
+                                 (struct op_launch){.is_op = true, .by = OP_LAUNCHED_BY_NONE});
     for (size_t i = 0; i < count; i++)
         ops[i].kernel_us = (double)i;
     qsort(ops, count, sizeof *ops, by_start);
-    return status ? status : op_launches_join(&capture->launches, &capture->times, ops, count);
+    return status ? status : op_launches_join(&capture->launches, ops, count);
 }
 
 static int read_all(struct capture *capture)
 {
     const struct gait_ops_query *query = capture->query;
-    struct gait_query wanted = {
-        .size = sizeof wanted,
-        .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_ASYNC,
-        .since_ns = query->since_ns,
-        .until_ns = query->until_ns,
-    };
-    struct gait_cursor *cursor = NULL;
-    if (query->with_memory)
-        wanted.kinds |= 1u << GAIT_KIND_MEMORY | 1u << GAIT_KIND_MARK;
-    int status = gait_cursor_open(capture->trace, &wanted, &cursor);
-    if (!status)
-        status = read_events(capture, cursor);
-    gait_cursor_close(cursor);
+    int status = read_ranks(capture);
     if (!status && query->with_stacks && capture->ops->count > capture->first)
         status = op_threads_match(capture->ops->ops + capture->first,
                                   capture->ops->count - capture->first);
@@ -333,7 +515,8 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         .open = calloc((size_t)tracks + 1, sizeof *capture.open),
     };
     int status = GAIT_OK;
-    launch_ops_init(&capture.times, trace);
+    arg_keys_init(&capture.keys, key_names, KEYS);
+    arg_keys_init(&capture.shape_keys, op_shape_keys, OP_SHAPE_KEYS);
     op_blocks_init(&capture.blocks);
     if (!capture.tids || !capture.is_wanted || !capture.open)
         status = fail(GAIT_ERR_MEMORY, "no memory to read ops");
@@ -342,6 +525,8 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     if (!status)
         status = op_shapes_init(&capture.shapes, &ops->texts);
     if (!status)
+        status = learn_sites(&capture);
+    if (!status)
         status = list_tracks(&capture, tracks);
     if (!status)
         status = read_all(&capture);
@@ -349,7 +534,10 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     op_sites_finish(&capture.sites);
     op_shapes_finish(&capture.shapes);
     op_launches_finish(&capture.launches);
-    launch_ops_finish(&capture.times);
+    arg_keys_finish(&capture.keys);
+    arg_keys_finish(&capture.shape_keys);
+    feed_finish(&capture.feed);
+    free(capture.kinds);
     for (uint32_t i = 0; capture.open && i < tracks; i++)
         open_calls_finish(&capture.open[i]);
     free(capture.open);

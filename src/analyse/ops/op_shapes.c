@@ -12,6 +12,9 @@
 
 #define MOST_TEXT (1u << 20)
 
+const char *const op_shape_keys[OP_SHAPE_KEYS] = {"shapes",          "Input Dims", "Input type",
+                                                  "Concrete Inputs", "Input dims", "Input Type"};
+
 int op_shapes_init(struct op_shapes *shapes, struct op_texts *texts)
 {
     *shapes = (struct op_shapes){.texts = texts};

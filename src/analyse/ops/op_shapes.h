@@ -9,6 +9,9 @@
 #include "analyse/ops/op_texts.h"
 #include "base/buffer.h"
 
+enum { OP_SHAPE_KEYS = 6 };
+extern const char *const op_shape_keys[OP_SHAPE_KEYS]; // of the arguments that tell
+
 struct op_call { // what follows from a name and its arguments
     int64_t flops;
     uint32_t shapes; // a text

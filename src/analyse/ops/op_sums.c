@@ -23,10 +23,6 @@
 
 enum { MOST_OPEN = 1 << 28, MOST_THREADS = 1 << 28, MAIN_SLOT = 0 };
 
-static const char *const key_names[] = {"shapes",          "Input Dims", "Input type",
-                                        "Concrete Inputs", "Input dims", "Input Type"};
-enum { KEYS = sizeof key_names / sizeof key_names[0] };
-
 struct op_lone { // begins and ends on any thread, and so neither calls nor is called
     struct op_first first;
     uint32_t site;
@@ -104,12 +100,12 @@ static bool find_first(struct op_summing *summing, int64_t start_ns, int64_t end
 static int find_call(struct op_summing *summing, const struct fact_slice *slice,
                      const struct fact_row *row, uint32_t name, struct op_call *ret_call)
 {
-    struct gait_arg args[KEYS];
+    struct gait_arg args[OP_SHAPE_KEYS];
     *ret_call = summing->shapes.none;
     if (!summing->wish->by_shapes && !summing->site_sums[row->site].has_formula)
         return GAIT_OK;
     const int status = fact_args(slice, row, &summing->keys, args);
-    return status ? status : op_shapes_get(&summing->shapes, name, args, KEYS, ret_call);
+    return status ? status : op_shapes_get(&summing->shapes, name, args, OP_SHAPE_KEYS, ret_call);
 }
 
 static int find_row(struct op_summing *summing, uint32_t number, const struct op_site *site,
@@ -400,7 +396,11 @@ static int learn_sites(struct op_summing *summing)
 static int sum_all(struct op_summing *summing)
 {
     const struct fact_ask ask = {&consumer, summing};
-    arg_keys_init(&summing->keys, key_names, KEYS);
+    const struct op_sums_wish *wish = summing->wish;
+    const struct fact_range range = {.shard = wish->shard,
+                                     .since_ns = wish->windows[0].begin_ns,
+                                     .until_ns = wish->windows[wish->window_count - 1].end_ns};
+    arg_keys_init(&summing->keys, op_shape_keys, OP_SHAPE_KEYS);
     int status =
         op_sites_init(&summing->sites, summing->trace, &summing->query, &summing->ops->texts);
     if (!status)
@@ -412,7 +412,7 @@ static int sum_all(struct op_summing *summing)
     if (!status)
         status = read_others(summing);
     if (!status)
-        status = facts_run_rank(summing->trace, summing->wish->shard, &ask, 1);
+        status = facts_run_rank(summing->trace, &range, &ask, 1);
     for (size_t i = 0; i < summing->stack_count && !status; i++)
         op_stack_leave_all(&summing->stacks[i], &summing->sink);
     if (!status)

@@ -296,6 +296,7 @@ static int read_all(struct walking *walking)
 {
     const struct op_walk *walk = walking->walk;
     const struct fact_ask ask = {&consumer, walking};
+    const struct fact_range range = {.shard = walk->shard};
     struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_MEMORY};
     uint32_t *tracks = malloc(((size_t)walk->survey->track_count + 1) * sizeof *tracks);
     if (!tracks)
@@ -306,7 +307,7 @@ static int read_all(struct walking *walking)
     if (!status && query.track_count)
         status = open_memory(walking, &query);
     if (!status)
-        status = facts_run_rank(walk->trace, walk->shard, &ask, 1);
+        status = facts_run_rank(walk->trace, &range, &ask, 1);
     gait_cursor_close(walking->memory);
     free(tracks);
     return status;

@@ -45,7 +45,8 @@ static unsigned tell(const struct literal_row *rows, size_t slice_rows, size_t g
     struct fact_slice slice;
     unsigned count = 0;
     literal_open(&rank, sites, rows);
-    builder_must(rank_stream_open(&stream, &rank.trace, 0, FACT_LINKS, slice_rows), "a stream");
+    const struct stream_wish wish = {.columns = FACT_LINKS, .slice_rows = slice_rows};
+    builder_must(rank_stream_open(&stream, &rank.trace, 0, &wish), "a stream");
     builder_must(launches_init(&launches, &rank.trace, generation), "launches");
     while (rank_stream_next(stream, &slice) == 1) {
         builder_must(launches_add(&launches, &slice), "a slice");

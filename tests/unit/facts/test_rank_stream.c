@@ -30,7 +30,8 @@ TEST("rank stream: a track's rows come by start, the longer first, then by depth
     struct rank_stream *stream = NULL;
     struct fact_slice slice;
     literal_open(&rank, sites, rows);
-    if (!ok(!rank_stream_open(&stream, &rank.trace, 0, FACT_LINKS, 0)))
+    if (!ok(!rank_stream_open(&stream, &rank.trace, 0,
+                              &(struct stream_wish){.columns = FACT_LINKS})))
         return;
     is_int(rank_stream_next(stream, &slice), 1);
     if (is_u64(slice.count, 1) && is_u64(slice.tracks[0].count, 6))
@@ -95,8 +96,9 @@ static unsigned random_wrong(struct random_values *values)
     struct fact_slice slice;
     const size_t count = make_rows(values, rows);
     literal_open(&rank, sites, rows);
-    unsigned wrong = rank_stream_open(&stream, &rank.trace, 0, FACT_LINKS,
-                                      1 + random_below(values, 30)) != GAIT_OK;
+    const struct stream_wish wish = {.columns = FACT_LINKS,
+                                     .slice_rows = 1 + random_below(values, 30)};
+    unsigned wrong = rank_stream_open(&stream, &rank.trace, 0, &wish) != GAIT_OK;
     while (rank_stream_next(stream, &slice) == 1) {
         wrong += judge(&slice, since_ns, lasts, seen);
         since_ns = slice.until_ns;
