@@ -21,9 +21,6 @@
 
 enum { GENERATION = 1 << 15, MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
 
-// Ops first: one that begins together with a call is around it.
-enum { KIND_OP, KIND_CALL };
-
 int launches_init(struct launches *launches, const struct gait_trace *trace, size_t generation)
 {
     const size_t sites = trace->run.sites.count;
@@ -34,8 +31,8 @@ int launches_init(struct launches *launches, const struct gait_trace *trace, siz
         return fail(GAIT_ERR_MEMORY, "no memory for %zu names", sites);
     for (uint32_t i = 0; i < sites; i++) {
         const enum role role = site_role(trace, i);
-        launches->kinds[i] = role == ROLE_OP        ? KIND_OP
-                             : role == ROLE_RUNTIME ? KIND_CALL
+        launches->kinds[i] = role == ROLE_OP        ? LAUNCH_OP
+                             : role == ROLE_RUNTIME ? LAUNCH_CALL
                                                     : FEED_NO_KIND;
     }
     return GAIT_OK;
@@ -116,8 +113,8 @@ static int find_threads(struct launches *launches, const struct fact_slice *slic
         struct launch_thread *thread = &launches->threads[launches->numbers[i]];
         for (size_t row = 0; row < track->count && !(thread->has_ops && thread->has_calls); row++) {
             const uint8_t kind = launches->kinds[track->rows[row].site];
-            thread->has_ops = thread->has_ops || kind == KIND_OP;
-            thread->has_calls = thread->has_calls || (kind == KIND_CALL && track->rows[row].link);
+            thread->has_ops = thread->has_ops || kind == LAUNCH_OP;
+            thread->has_calls = thread->has_calls || (kind == LAUNCH_CALL && track->rows[row].link);
         }
         launches->has_known_caller |= thread->has_ops && thread->has_calls;
     }
@@ -139,31 +136,31 @@ static void leave_ended(struct launch_stack *stack, int64_t at_ns)
         stack->depth--;
 }
 
-static int push(struct launch_stack *stack, const struct fact_row *row)
+static int push(struct launch_stack *stack, const struct fact_row *row, uint32_t op)
 {
     const struct array_shape shape = {sizeof *stack->ops, MOST_ROWS};
     leave_ended(stack, row->start_ns);
     const int status =
         array_reserve((void **)&stack->ops, &stack->capacity, stack->depth + 1, shape);
     if (!status)
-        stack->ops[stack->depth++] = (struct launch_op){row->end_ns, row->site};
+        stack->ops[stack->depth++] = (struct launch_op){row->end_ns, op};
     return status;
 }
 
 static uint32_t op_at(struct launch_stack *stack, int64_t at_ns)
 {
     leave_ended(stack, at_ns);
-    return stack->depth ? stack->ops[stack->depth - 1].site : GAIT_NO_SITE;
+    return stack->depth ? stack->ops[stack->depth - 1].op : GAIT_NO_SITE;
 }
 
 // One that was still open when the recording ended holds nothing.
 static int add_op(struct launches *launches, struct launch_thread *thread,
-                  const struct fact_row *row)
+                  const struct fact_row *row, uint32_t op)
 {
     if (row->end_ns == FACT_OPEN)
         return GAIT_OK;
-    const int status = push(&thread->stack, row);
-    return status ? status : push(&launches->all, row);
+    const int status = push(&thread->stack, row, op);
+    return status ? status : push(&launches->all, row, op);
 }
 
 // --- calls --------------------------------------------------------------------------------
@@ -259,8 +256,13 @@ int launches_add(struct launches *launches, const struct fact_slice *slice)
     while (!status && (head = feed_next(&launches->feed))) {
         struct launch_thread *thread =
             &launches->threads[launches->numbers[head->track - slice->tracks]];
-        status = head->kind == KIND_OP ? add_op(launches, thread, head->row)
-                                       : add_call(launches, thread, head);
+        uint32_t op = head->row->site;
+        if (head->kind == LAUNCH_CALL)
+            status = add_call(launches, thread, head);
+        else if (launches->visit)
+            status = launches->visit(launches->context, slice, head, &op);
+        if (!status && head->kind == LAUNCH_OP)
+            status = add_op(launches, thread, head->row, op);
     }
     return status;
 }

@@ -16,8 +16,16 @@ struct launch {
     int64_t start_ns, end_ns; // of the call
     uint64_t link;
     uint32_t shard;
-    uint32_t op; // its site; GAIT_NO_SITE: none was open
+    uint32_t op; // its site, or what a visitor has for it; GAIT_NO_SITE: none was open
 };
+
+// Kinds of sites. Ops first: one that begins together with a call is around it. Who has launches
+// of his own may change them: rows beside go to the visitor alone.
+enum { LAUNCH_OP, LAUNCH_CALL, LAUNCH_BESIDE };
+
+// Sees each row but for calls, in order of time, before those that it holds.
+typedef int launch_visit(void *context, const struct fact_slice *slice,
+                         const struct feed_head *head, uint32_t *ret_op);
 
 struct launch_table {
     struct hash_index index;
@@ -27,7 +35,7 @@ struct launch_table {
 
 struct launch_op { // one that is open, or was
     int64_t end_ns;
-    uint32_t site;
+    uint32_t op;
 };
 
 struct launch_stack {
@@ -44,8 +52,10 @@ struct launch_thread {
 
 struct launches {
     const struct gait_trace *trace;
-    size_t generation; // so many calls are remembered at least
-    uint8_t *kinds;    // of a site
+    size_t generation;   // so many calls are remembered at least
+    uint8_t *kinds;      // of a site
+    launch_visit *visit; // or NULL
+    void *context;
     struct feed feed;
     struct launch_thread *threads;
     size_t thread_count, thread_capacity;
