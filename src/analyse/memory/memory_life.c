@@ -17,6 +17,7 @@
 #include "load/site_role.h"
 
 #define MOST_DEVICES ((size_t)1 << 20)
+#define MOST_WINDOWS ((size_t)1 << 26)
 #define MOST_DEPTH ((size_t)1 << 16)
 
 // Spans that a thread is in.
@@ -30,6 +31,11 @@ struct nest {
     const struct fact_row *next, *behind; // of the slice, those that have yet to begin
 };
 
+struct window { // its begin
+    int64_t at_ns;
+    uint32_t shard;
+};
+
 struct walk {
     struct memory_life *life;
     struct gait_trace *trace;
@@ -37,8 +43,11 @@ struct walk {
     uint8_t *kinds;     // of sites: enum site_kind
     struct tuple_map devices;
     uint32_t rank; // its shard
+    struct window *windows;
+    size_t window_count, window_room, next_window;
     struct rank_stream *stream;
     struct fact_slice slice; // until INT64_MAX: there is no more
+    bool has_peaks_alone;
 };
 
 enum site_kind {
@@ -46,7 +55,6 @@ enum site_kind {
     SITE_SPAN,
     SITE_MEMORY,
     SITE_SEGMENT, // what else an allocator tells
-    SITE_WINDOW,
     SITE_PROCESS,
 };
 
@@ -61,7 +69,6 @@ static enum site_kind kind_of(const struct gait_trace *trace, uint32_t number)
         [ROLE_PHASE] = SITE_SPAN,
         [ROLE_MODULE_BACKWARD] = SITE_SPAN,
         [ROLE_MEMORY] = SITE_MEMORY,
-        [ROLE_WINDOW] = SITE_WINDOW,
         [ROLE_PROCESS_MEMORY] = SITE_PROCESS,
     };
     struct gait_site_info site;
@@ -159,9 +166,9 @@ static void name_device(char name[40], int64_t type, int64_t number)
         snprintf(name, 40, "%s:%" PRId64, word, number);
 }
 
-static uint32_t shard_of(const struct walk *walk, const struct gait_event *event)
+static uint32_t shard_of(const struct walk *walk, uint32_t track)
 {
-    return walk->trace->run.tracks.tracks[event->track].info.shard;
+    return walk->trace->run.tracks.tracks[track].info.shard;
 }
 
 // By its shard and two numbers that tell it from the shard's others.
@@ -226,7 +233,7 @@ static void read_args(const struct gait_event *event, struct memory_change *chan
 
 static int take_memory(struct walk *walk, const struct gait_event *event, bool is_segment)
 {
-    const uint32_t shard = shard_of(walk, event);
+    const uint32_t shard = shard_of(walk, event->track);
     const bool is_ours = event->kind == GAIT_KIND_MEMORY;
     struct memory_change change = {.at_ns = event->start_ns, .free_bytes = -1};
     int64_t who[2] = {0, -1};
@@ -258,7 +265,7 @@ static int take_process(struct walk *walk, const struct gait_event *event)
 {
     static const int64_t who[] = {INT64_MIN, 0};
     struct memory_device *device;
-    const int status = find_device(walk, shard_of(walk, event), who, &device);
+    const int status = find_device(walk, shard_of(walk, event->track), who, &device);
     if (status)
         return status;
     snprintf(device->name, sizeof device->name, "process");
@@ -267,11 +274,16 @@ static int take_process(struct walk *walk, const struct gait_event *event)
     return GAIT_OK;
 }
 
-static void begin_window(struct walk *walk, const struct gait_event *event)
+static void begin_windows(struct walk *walk, int64_t until_ns)
 {
-    for (size_t i = 0; i < walk->devices.count; i++)
-        if (walk->devices.tuples[3 * i] == shard_of(walk, event))
-            memory_taking_restart(&walk->life->devices[i], event->start_ns);
+    for (; walk->next_window < walk->window_count; walk->next_window++) {
+        const struct window *window = &walk->windows[walk->next_window];
+        if (window->at_ns > until_ns)
+            return;
+        for (size_t i = 0; i < walk->devices.count; i++)
+            if (walk->devices.tuples[3 * i] == window->shard)
+                memory_taking_restart(&walk->life->devices[i], window->at_ns);
+    }
 }
 
 static int see(struct walk *walk, const struct gait_event *event)
@@ -286,9 +298,6 @@ static int see(struct walk *walk, const struct gait_event *event)
         return event->kind == GAIT_KIND_MARK ? take_memory(walk, event, true) : GAIT_OK;
     case SITE_PROCESS:
         return event->kind == GAIT_KIND_COUNTER ? take_process(walk, event) : GAIT_OK;
-    case SITE_WINDOW:
-        begin_window(walk, event);
-        return GAIT_OK;
     default:
         return GAIT_OK;
     }
@@ -296,18 +305,59 @@ static int see(struct walk *walk, const struct gait_event *event)
 
 // --- the whole ----------------------------------------------------------------------
 
+static int note_windows(const struct gait_batch *batch, void *context)
+{
+    struct walk *walk = context;
+    const struct array_shape shape = {sizeof *walk->windows, MOST_WINDOWS};
+    int status = GAIT_OK;
+    for (size_t i = 0; i < batch->rows && !status; i++) {
+        if (batch->phase[i] || site_role(walk->trace, batch->site[i]) != ROLE_WINDOW)
+            continue;
+        status = array_reserve((void **)&walk->windows, &walk->window_room, walk->window_count + 1,
+                               shape);
+        if (!status)
+            walk->windows[walk->window_count++] =
+                (struct window){batch->start_ns[i], shard_of(walk, batch->track)};
+    }
+    return status;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct window *a = left, *b = right;
+    return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
+}
+
+// Not by the cursor, which pairs begins with ends, and decodes frames four times for that.
+static int find_windows(struct walk *walk, const struct gait_query *query)
+{
+    struct gait_query asked = *query;
+    asked.kinds = 1u << GAIT_KIND_ASYNC;
+    walk->window_count = walk->next_window = 0;
+    const int status =
+        gait_scan(walk->trace, &asked, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_PHASE,
+                  note_windows, walk);
+    if (!status && walk->window_count)
+        qsort(walk->windows, walk->window_count, sizeof *walk->windows, by_time);
+    return status;
+}
+
 static int read_events(struct walk *walk, const struct gait_query *query)
 {
     struct gait_cursor *cursor;
     struct gait_event event;
-    int status = gait_cursor_open(walk->trace, query, &cursor);
+    int status = find_windows(walk, query);
+    if (!status)
+        status = gait_cursor_open(walk->trace, query, &cursor);
     if (status)
         return status;
     while ((status = gait_cursor_next(cursor, &event)) == 1) {
+        begin_windows(walk, event.start_ns);
         status = see(walk, &event);
         if (status)
             break;
     }
+    begin_windows(walk, INT64_MAX);
     gait_cursor_close(cursor);
     return status;
 }
@@ -315,15 +365,16 @@ static int read_events(struct walk *walk, const struct gait_query *query)
 static int read_rank(struct walk *walk, uint32_t rank, uint32_t *tracks)
 {
     struct gait_query query = {.size = sizeof query,
-                               .internal = 1,
-                               .kinds = 1u << GAIT_KIND_MARK | 1u << GAIT_KIND_MEMORY |
-                                        1u << GAIT_KIND_ASYNC | 1u << GAIT_KIND_COUNTER,
+                               .internal = !walk->has_peaks_alone,
+                               .kinds = 1u << GAIT_KIND_MEMORY,
                                .tracks = tracks};
+    if (!walk->has_peaks_alone)
+        query.kinds |= 1u << GAIT_KIND_MARK | 1u << GAIT_KIND_COUNTER;
     for (uint32_t i = 0; i < gait_trace_track_count(walk->trace); i++)
         if (shard_owner(walk->trace, walk->trace->run.tracks.tracks[i].info.shard) == rank)
             tracks[query.track_count++] = i;
     walk->rank = rank;
-    walk->slice = (struct fact_slice){.until_ns = INT64_MIN};
+    walk->slice = (struct fact_slice){.until_ns = walk->has_peaks_alone ? INT64_MAX : INT64_MIN};
     const int status = query.track_count ? read_events(walk, &query) : GAIT_OK;
     rank_stream_close(walk->stream);
     walk->stream = NULL;
@@ -338,29 +389,6 @@ static int read_ranks(struct walk *walk)
         if (shard_owner(walk->trace, i) == i)
             status = read_rank(walk, i, tracks);
     free(tracks);
-    return status;
-}
-
-static int take_rows(struct walk *walk, struct memory_rows *rows)
-{
-    int status = GAIT_OK;
-    memory_rows_sort(rows);
-    for (size_t i = 0; i < rows->count && !status; i++) {
-        const struct memory_row *row = &rows->rows[i];
-        struct gait_site_info site;
-        status = gait_trace_site(walk->trace, row->site, &site);
-        const struct gait_event event = {.kind =
-                                             row->is_window ? GAIT_KIND_ASYNC : GAIT_KIND_MEMORY,
-                                         .track = row->track,
-                                         .site = row->site,
-                                         .category = status ? "" : site.category,
-                                         .name = status ? "" : site.name,
-                                         .start_ns = row->at_ns,
-                                         .id = row->address,
-                                         .value = row->bytes};
-        if (!status)
-            status = see(walk, &event);
-    }
     return status;
 }
 
@@ -404,18 +432,19 @@ static int init(struct walk *walk)
     return GAIT_OK;
 }
 
-static int make(struct memory_life *life, struct gait_trace *trace, struct memory_rows *rows)
+static int make(struct memory_life *life, struct gait_trace *trace, bool has_peaks_alone)
 {
-    struct walk walk = {.life = life, .trace = trace, .slice = {.until_ns = INT64_MAX}};
+    struct walk walk = {.life = life, .trace = trace, .has_peaks_alone = has_peaks_alone};
     *life = (struct memory_life){.device_count = 0};
     int status = init(&walk);
     if (!status)
-        status = rows ? take_rows(&walk, rows) : read_ranks(&walk);
+        status = read_ranks(&walk);
     if (!status)
         status = end_devices(life);
     for (uint32_t i = 0; walk.nests && i < gait_trace_track_count(trace); i++)
         free(walk.nests[i].open);
     free(walk.nests);
+    free(walk.windows);
     free(walk.kinds);
     tuple_map_finish(&walk.devices);
     if (status)
@@ -425,12 +454,24 @@ static int make(struct memory_life *life, struct gait_trace *trace, struct memor
 
 int memory_life_make(struct memory_life *life, struct gait_trace *trace)
 {
-    return make(life, trace, NULL);
+    return make(life, trace, false);
 }
 
-int memory_life_peaks(struct memory_life *life, struct gait_trace *trace, struct memory_rows *rows)
+static uint64_t count_events(const struct run *run)
 {
-    return make(life, trace, rows);
+    uint64_t count = 0;
+    for (size_t i = 0; i < run->shard_count; i++) {
+        const struct frame_list *list = &run->shards[i]->shard.list;
+        for (size_t k = 0; k < list->count; k++)
+            count += list->entries[k].table == TABLE_MEMORY ? list->entries[k].events : 0;
+    }
+    return count;
+}
+
+int memory_life_peaks(struct memory_life *life, struct gait_trace *trace)
+{
+    *life = (struct memory_life){.device_count = 0};
+    return count_events(&trace->run) > MEMORY_MOST_EVENTS ? GAIT_OK : make(life, trace, true);
 }
 
 const struct memory_device *memory_life_fullest(const struct memory_life *life)
