@@ -21,14 +21,11 @@
 
 enum { GENERATION = 1 << 15, MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
 
-// Calls last: what begins together with a call is around it.
-enum { KIND_OP, KIND_RANGE, KIND_CALL };
-
 static uint8_t kind_of(enum role role)
 {
     if (role_is_range(role) || role == ROLE_MODULE_BACKWARD)
-        return KIND_RANGE;
-    return role == ROLE_OP ? KIND_OP : role == ROLE_RUNTIME ? KIND_CALL : FEED_NO_KIND;
+        return LAUNCH_RANGE;
+    return role == ROLE_OP ? LAUNCH_OP : role == ROLE_RUNTIME ? LAUNCH_CALL : FEED_NO_KIND;
 }
 
 int launches_init(struct launches *launches, const struct gait_trace *trace, size_t generation)
@@ -126,9 +123,9 @@ static int find_threads(struct launches *launches, const struct fact_slice *slic
         struct launch_thread *thread = &launches->threads[launches->numbers[i]];
         for (size_t row = 0; row < track->count && !(thread->has_ops && thread->has_calls); row++) {
             const uint8_t kind = launches->kinds[track->rows[row].site];
-            thread->has_ops = thread->has_ops || kind == KIND_OP;
-            thread->has_ranges = thread->has_ranges || kind == KIND_RANGE;
-            thread->has_calls = thread->has_calls || (kind == KIND_CALL && track->rows[row].link);
+            thread->has_ops = thread->has_ops || kind == LAUNCH_OP;
+            thread->has_ranges = thread->has_ranges || kind == LAUNCH_RANGE;
+            thread->has_calls = thread->has_calls || (kind == LAUNCH_CALL && track->rows[row].link);
         }
         launches->has_known_caller |= thread->has_ops && thread->has_calls;
     }
@@ -176,11 +173,12 @@ static const struct launch_op *inner_of(const struct launch_op *op, const struct
 }
 
 // One that was still open when the recording ended holds nothing.
-static int add_op(struct launches *launches, uint32_t number, const struct feed_head *head)
+static int add_op(struct launches *launches, uint32_t number, const struct feed_head *head,
+                  uint32_t site)
 {
     struct launch_open *own = &launches->threads[number].open, *all = &launches->all;
-    const bool is_op = head->kind == KIND_OP;
-    const struct launch_op op = {head->start_ns, head->end_ns, head->row->site, number};
+    const bool is_op = head->kind == LAUNCH_OP;
+    const struct launch_op op = {head->start_ns, head->end_ns, site, number};
     if (head->end_ns == FACT_OPEN)
         return GAIT_OK;
     const int status = push(is_op ? &own->ops : &own->ranges, &op);
@@ -313,8 +311,13 @@ int launches_add(struct launches *launches, const struct fact_slice *slice)
         status = feed_begin(&launches->feed, slice, launches->kinds);
     while (!status && (head = feed_next(&launches->feed))) {
         const uint32_t number = launches->numbers[head->track - slice->tracks];
-        status = head->kind == KIND_CALL ? add_call(launches, &launches->threads[number], head)
-                                         : add_op(launches, number, head);
+        uint32_t op = head->row->site;
+        if (head->kind == LAUNCH_CALL)
+            status = add_call(launches, &launches->threads[number], head);
+        else if (launches->visit)
+            status = launches->visit(launches->context, slice, head, &op);
+        if (!status && head->kind < LAUNCH_CALL)
+            status = add_op(launches, number, head, op);
     }
     return status;
 }

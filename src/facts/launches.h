@@ -16,12 +16,20 @@ struct launch {
     int64_t start_ns, end_ns; // of the call
     uint64_t link;
     uint32_t shard;
-    uint32_t op;     // its site; GAIT_NO_SITE: none was open
+    uint32_t op;     // its site, or what a visitor has for it; GAIT_NO_SITE: none was open
     uint32_t thread; // whose op or named range was innermost; LAUNCH_NO_THREAD: none was open
     uint32_t number; // calls are counted
 };
 
 #define LAUNCH_NO_THREAD UINT32_MAX
+
+// Kinds of sites. Calls behind ops and named ranges: what begins together with a call is around
+// it. Who has launches of his own may change them: rows beside go to the visitor alone.
+enum { LAUNCH_OP, LAUNCH_RANGE, LAUNCH_CALL, LAUNCH_BESIDE };
+
+// Sees each row but for calls, in order of time, before those that it holds.
+typedef int launch_visit(void *context, const struct fact_slice *slice,
+                         const struct feed_head *head, uint32_t *ret_op);
 
 struct launch_table {
     uint64_t least_link, most_link; // numbers rise: most that are not in it lie outside
@@ -32,7 +40,7 @@ struct launch_table {
 
 struct launch_op { // one that is open, or was
     int64_t start_ns, end_ns;
-    uint32_t site, thread;
+    uint32_t site, thread; // the site, or what a visitor has for it
 };
 
 struct launch_stack {
@@ -53,8 +61,10 @@ struct launch_thread {
 
 struct launches {
     const struct gait_trace *trace;
-    size_t generation; // so many calls are remembered at least
-    uint8_t *kinds;    // of a site
+    size_t generation;   // so many calls are remembered at least
+    uint8_t *kinds;      // of a site
+    launch_visit *visit; // or NULL
+    void *context;
     struct feed feed;
     struct launch_thread *threads;
     size_t thread_count, thread_capacity;

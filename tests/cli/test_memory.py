@@ -230,6 +230,32 @@ def test_a_trace_with_totals_answers_by_them(gait):
 
 
 @pytest.mark.skipif(not DATALOADER.exists(), reason="no ../shared/traces beside this checkout")
+def test_who_took_memory_is_known_across_more_rows_than_are_read_at_once(gait, tmp_path):
+    """An op is around 70,000 others of its thread, and another thread's are between them."""
+    events = []
+
+    def add(ph, name, ts, tid, **more):
+        category = "cpu_op" if ph == "X" else "cpu_instant_event"
+        row = {"ph": ph, "cat": category, "name": name, "pid": 1, "tid": tid, "ts": ts}
+        events.append({**row, **more})
+
+    def take(at, address, size):
+        where = {"Device Type": 0, "Device Id": -1, "Addr": address, "Bytes": size}
+        add("i", "[memory]", at, 1, s="t", args=where)
+
+    add("X", "aten::outer", 0, 1, dur=700_000)
+    for i in range(70_000):
+        add("X", "aten::inner", 10 * i, 1, dur=8)
+        add("X", "aten::other", 10 * i + 1, 2, dur=5)
+    take(690_005, 16, 100)
+    take(690_009, 32, 20)
+    take(800_000, 64, 3)
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
+    owners = {row["name"]: row for row in asked(gait, tmp_path / "trace.json")["owners"]}
+    assert {name: row["peak_bytes"] for name, row in owners.items()} == {
+        "aten::inner": 100, "aten::outer": 20, "not known": 3}  # fmt: skip
+
+
 def test_a_trace_without_addresses_says_so_and_has_its_curve(gait):
     sums, total = [], 0
     for _, size, _ in sorted(changes_of(DATALOADER, 1), key=lambda change: change[0]):

@@ -108,6 +108,15 @@ def test_a_kernel_belongs_to_the_module_of_the_op_that_began_it(gait, tmp_path):
     assert told["outside_device_ns"] == 5_000  # of a kernel whose launch is on no record
 
 
+def test_an_op_of_another_process_whose_thread_has_the_same_number_began_nothing(gait, tmp_path):
+    other = op("aten::mm", 130, 60, 2)
+    events = [module("Net_0", 100, 400), op("aten::mm", 120, 90, 1), {**other, "pid": 10}]
+    write(tmp_path, [*events, *kernel("gemm", 170, 7, 140)])
+    told = modules_of(gait)
+    assert [row["device_ns"] for row in told["modules"]] == [7_000]
+    assert told["outside_device_ns"] == 0
+
+
 def test_people_see_the_tree(gait, tmp_path):
     write(tmp_path)
     told = gait("modules", "trace.json").stdout

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every figure about the stored runs is what it was when they were stored."""
 
+import collections
 import json
 
 import pytest
@@ -45,6 +46,16 @@ def test_flops_and_steps_a_second_have_one_base(gait, runs, name):
     report = json.loads(gait("report", "--json", str(runs / name)).stdout)
     rate = report["flops"]["per_step"] * report["throughput"]["steps_per_s"]
     assert report["flops"]["per_second"] == pytest.approx(rate)
+
+
+def test_devices_of_own_windows_are_in_the_totals_by_name(gait, runs):
+    kernels, totals = collections.Counter(), collections.Counter()
+    for row in json.loads(gait("kernels", "--json", str(runs / "h200")).stdout)["kernels"]:
+        kernels[row["name"]] += row["total_ns"]
+    told = json.loads(gait("trace-diff", "--json", *[str(runs / "h200")] * 2).stdout)
+    for row in told["names"]:
+        totals[row["name"]] += row["a_ns"]
+    assert kernels and {name: totals[name] for name in kernels} == kernels
 
 
 def test_a_figure_that_changed_is_told():

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each shard has a sum for every site of the trace; sites of one name are joined at the end.
+// Each rank has a sum for every site of the trace; sites of one name are joined at the end.
 #include "analyse/compare/name_totals.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "load/pass/pass.h"
+#include "facts/facts.h"
 #include "load/site_role.h"
 
 #define COUNTED (ROLE_BIT(ROLE_OP) | ROLES_OF_DEVICES)
@@ -16,17 +16,10 @@ struct site_sum {
     uint64_t calls, total_ns;
 };
 
+// Of a rank, or of all.
 struct summing {
     const struct gait_trace *trace;
-    uint32_t site_count;
-    struct site_sum *sums; // of a site, all shards
-    uint64_t steps;
-};
-
-struct part {
-    const struct summing *summing;
-    struct site_sum *sums;
-    uint64_t steps;
+    struct site_sum *sums; // of a site
 };
 
 static int no_memory(void)
@@ -34,64 +27,71 @@ static int no_memory(void)
     return fail(GAIT_ERR_MEMORY, "no memory for the names in a trace");
 }
 
-static int begin(void *opaque, const struct pass_shard *shard, void *answer)
+static int begin(void *opaque, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
-    struct part *part = opaque;
+    struct summing *part = opaque;
     (void)shard;
-    part->summing = answer;
-    part->sums = calloc((size_t)part->summing->site_count + 1, sizeof *part->sums);
+    (void)answer;
+    part->trace = trace;
+    part->sums = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *part->sums);
     return part->sums ? GAIT_OK : no_memory();
 }
 
-static int add_rows(void *opaque, const struct gait_batch *batch)
+static int add_slice(void *opaque, const struct fact_slice *slice)
 {
-    struct part *part = opaque;
-    for (size_t i = 0; i < batch->rows; i++) {
-        const uint32_t site = batch->site ? batch->site[i] : UINT32_MAX;
-        const int64_t ns = batch->duration_ns[i];
-        if (batch->kind == GAIT_KIND_STEP) {
-            part->steps += ns >= 0;
-            continue;
+    const struct summing *part = opaque;
+    for (size_t i = 0; i < slice->count; i++) {
+        const struct fact_rows *track = &slice->tracks[i];
+        for (size_t at = 0; at < track->count; at++) {
+            const struct fact_row *row = &track->rows[at];
+            if (row->end_ns == FACT_OPEN)
+                continue;
+            part->sums[row->site].calls++;
+            part->sums[row->site].total_ns += (uint64_t)row->end_ns - (uint64_t)row->start_ns;
         }
-        if (site >= part->summing->site_count || ns < 0)
-            continue;
-        const enum role role = site_role(part->summing->trace, site);
-        part->steps += role == ROLE_STEP;
-        if (!(COUNTED & ROLE_BIT(role)))
-            continue;
-        part->sums[site].calls++;
-        part->sums[site].total_ns += (uint64_t)ns;
     }
     return GAIT_OK;
 }
 
 static int merge(void *answer, void *opaque)
 {
-    struct summing *summing = answer;
-    const struct part *part = opaque;
-    for (uint32_t i = 0; i < summing->site_count; i++) {
+    const struct summing *summing = answer, *part = opaque;
+    for (uint32_t i = 0; i < gait_trace_site_count(part->trace); i++) {
         summing->sums[i].calls += part->sums[i].calls;
         summing->sums[i].total_ns += part->sums[i].total_ns;
     }
-    summing->steps += part->steps;
     return GAIT_OK;
 }
 
 static void drop(void *opaque)
 {
-    free(((struct part *)opaque)->sums);
+    free(((struct summing *)opaque)->sums);
 }
 
-static const struct analysis name_totals_analysis = {
+static const struct fact_consumer consumer = {
     .name = "name totals",
-    .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_STEP,
-    .columns = GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE,
-    .part_bytes = sizeof(struct part),
+    .roles = COUNTED | ROLE_BIT(ROLE_STEP),
+    .part_bytes = sizeof(struct summing),
     .begin = begin,
-    .rows = add_rows,
+    .slice = add_slice,
     .merge = merge,
     .drop = drop,
 };
+
+// Those that a program marked are no spans.
+static int count_marked(struct name_totals *totals, struct gait_trace *trace)
+{
+    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_STEP};
+    struct gait_cursor *cursor;
+    struct gait_event step;
+    int status = gait_cursor_open(trace, &query, &cursor);
+    if (status)
+        return status;
+    while ((status = gait_cursor_next(cursor, &step)) == 1)
+        totals->steps += step.duration_ns >= 0;
+    gait_cursor_close(cursor);
+    return status;
+}
 
 static int by_role_and_name(const void *left, const void *right)
 {
@@ -103,19 +103,22 @@ static int by_role_and_name(const void *left, const void *right)
 
 static int put_rows(struct name_totals *totals, const struct summing *summing, struct arena *arena)
 {
+    const uint32_t sites = gait_trace_site_count(summing->trace);
     size_t count = 0, kept = 0;
-    totals->rows = arena_take(arena, ((size_t)summing->site_count + 1) * sizeof *totals->rows);
+    totals->rows = arena_take(arena, ((size_t)sites + 1) * sizeof *totals->rows);
     if (!totals->rows)
         return no_memory();
-    for (uint32_t i = 0; i < summing->site_count; i++) {
+    for (uint32_t i = 0; i < sites; i++) {
+        const enum role role = site_role(summing->trace, i);
+        const struct site_sum *sum = &summing->sums[i];
         struct gait_site_info site;
-        if (!summing->sums[i].calls || gait_trace_site(summing->trace, i, &site))
+        totals->steps += role == ROLE_STEP ? sum->calls : 0;
+        if (!(COUNTED & ROLE_BIT(role)) || !sum->calls || gait_trace_site(summing->trace, i, &site))
             continue;
         const char *name = arena_text(arena, site.name, strlen(site.name));
         if (!name)
             return no_memory();
-        totals->rows[count++] = (struct name_total){
-            name, site_role(summing->trace, i), summing->sums[i].calls, summing->sums[i].total_ns};
+        totals->rows[count++] = (struct name_total){name, role, sum->calls, sum->total_ns};
     }
     qsort(totals->rows, count, sizeof *totals->rows, by_role_and_name);
     for (size_t i = 0; i < count; i++) {
@@ -127,24 +130,22 @@ static int put_rows(struct name_totals *totals, const struct summing *summing, s
         totals->rows[kept - 1].total_ns += totals->rows[i].total_ns;
     }
     totals->count = kept;
-    totals->steps = summing->steps;
     return GAIT_OK;
 }
 
 int name_totals_make(struct name_totals *totals, struct gait_trace *trace, struct arena *arena)
 {
-    const uint32_t sites = gait_trace_site_count(trace);
-    struct summing summing = {.trace = trace,
-                              .site_count = sites,
-                              .sums = calloc((size_t)sites + 1, sizeof *summing.sums)};
-    const struct pass_ask ask = {&name_totals_analysis, &summing};
-    int status = summing.sums ? GAIT_OK : no_memory();
+    struct summing summing = {.sums = NULL};
+    const struct fact_ask ask = {&consumer, &summing};
     *totals = (struct name_totals){.count = 0};
+    int status = begin(&summing, trace, 0, NULL);
     if (!status)
-        status = pass_run(trace, &ask, 1);
+        status = facts_run(trace, &ask, 1);
+    if (!status)
+        status = count_marked(totals, trace);
     if (!status)
         status = put_rows(totals, &summing, arena);
-    free(summing.sums);
+    drop(&summing);
     return status;
 }
 

@@ -151,14 +151,11 @@ static uint64_t resident_peak(const struct gait_trace *trace)
     return most;
 }
 
-int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
-                      struct memory_rows *rows)
+int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace)
 {
     struct memory_life life;
     *memory = (struct torch_memory){.rss_bytes = resident_peak(trace)};
-    if (rows->count > MEMORY_MOST_ROWS)
-        return GAIT_OK;
-    int status = memory_life_peaks(&life, trace, rows);
+    int status = memory_life_peaks(&life, trace);
     const struct memory_device *device = status ? NULL : memory_life_fullest(&life);
     if (device && device->peak_bytes > 0) {
         memory->peak_bytes = device->peak_bytes;

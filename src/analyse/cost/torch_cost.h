@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/memory/memory_rows.h"
 #include "load/pass/pass.h"
 
 struct arena;
@@ -45,9 +44,7 @@ struct torch_memory {
 void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace);
 void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace);
 
-// Of what memory_rows_analysis found.
-GAIT_CHECK int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
-                                 struct memory_rows *rows);
+GAIT_CHECK int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace);
 
 // The text that is all of a metadata value, in the arena; NULL where there is none,
 // or one with more to it than plain characters.

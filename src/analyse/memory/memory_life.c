@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk through all events in order of time: spans say where each thread is, events of
-// memory what was taken and given back there.
+// What was taken and given back are marks, counters and events of memory, which facts do not
+// have: they come by a cursor, rank by rank. Where a thread is then, the rows of the rank tell,
+// which are read as far as someone asks.
 #include "analyse/memory/memory_life.h"
 
 #include <inttypes.h>
@@ -11,40 +12,53 @@
 #include "analyse/memory/memory_taking.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "facts/rank_stream.h"
+#include "load/shard_owner.h"
 #include "load/site_role.h"
 
 #define MOST_DEVICES ((size_t)1 << 20)
+#define MOST_WINDOWS ((size_t)1 << 26)
 #define MOST_DEPTH ((size_t)1 << 16)
 
 // Spans that a thread is in.
 struct nest {
     struct open_span {
         int64_t end_ns;
-        uint32_t place;
+        uint32_t site;
+        uint32_t place; // 0: nobody has asked yet
     } *open;
     size_t depth, room;
+    const struct fact_row *next, *behind; // of the slice, those that have yet to begin
+};
+
+struct window { // its begin
+    int64_t at_ns;
+    uint32_t shard;
 };
 
 struct walk {
     struct memory_life *life;
     struct gait_trace *trace;
     struct nest *nests; // by track
-    uint32_t *shards;   // of tracks
     uint8_t *kinds;     // of sites: enum site_kind
     struct tuple_map devices;
+    uint32_t rank; // its shard
+    struct window *windows;
+    size_t window_count, window_room, next_window;
+    struct rank_stream *stream;
+    struct fact_slice slice; // until INT64_MAX: there is no more
+    bool has_peaks_alone;
 };
 
 enum site_kind {
-    SITE_UNKNOWN,
     SITE_NONE,
     SITE_SPAN,
     SITE_MEMORY,
     SITE_SEGMENT, // what else an allocator tells
-    SITE_WINDOW,
     SITE_PROCESS,
 };
 
-static enum site_kind kind_of(struct walk *walk, const struct gait_event *event)
+static enum site_kind kind_of(const struct gait_trace *trace, uint32_t number)
 {
     static const uint8_t of_roles[ROLE_COUNT] = {
         [ROLE_OP] = SITE_SPAN,
@@ -55,23 +69,16 @@ static enum site_kind kind_of(struct walk *walk, const struct gait_event *event)
         [ROLE_PHASE] = SITE_SPAN,
         [ROLE_MODULE_BACKWARD] = SITE_SPAN,
         [ROLE_MEMORY] = SITE_MEMORY,
-        [ROLE_WINDOW] = SITE_WINDOW,
         [ROLE_PROCESS_MEMORY] = SITE_PROCESS,
     };
-    if (event->site >= gait_trace_site_count(walk->trace))
+    struct gait_site_info site;
+    if (gait_trace_site(trace, number, &site))
         return SITE_NONE;
-    uint8_t *kind = &walk->kinds[event->site];
-    if (*kind)
-        return (enum site_kind) * kind;
-    *kind = of_roles[site_role(walk->trace, event->site)];
+    if (!strcmp(site.category, "memory_segment"))
+        return SITE_SEGMENT;
     // the 2021 traces have no category for it
-    if (event->kind == GAIT_KIND_MARK && !strcmp(event->name, "[memory]"))
-        *kind = SITE_MEMORY;
-    if (!strcmp(event->category, "memory_segment"))
-        *kind = SITE_SEGMENT;
-    if (!*kind)
-        *kind = SITE_NONE;
-    return (enum site_kind) * kind;
+    return !strcmp(site.name, "[memory]") ? SITE_MEMORY
+                                          : (enum site_kind)of_roles[site_role(trace, number)];
 }
 
 // --- where threads are --------------------------------------------------------------
@@ -86,21 +93,61 @@ static void leave(struct nest *nest, int64_t at_ns, bool is_span)
     }
 }
 
-static int enter(struct walk *walk, const struct gait_event *span)
+// Begins spans of the slice up to that time.
+static int enter(const struct walk *walk, struct nest *nest, int64_t until_ns)
 {
     const struct array_shape shape = {sizeof(struct open_span), MOST_DEPTH};
-    struct nest *nest = &walk->nests[span->track];
-    leave(nest, span->start_ns, true);
-    struct open_span open = {.end_ns = INT64_MAX};
-    if (span->duration_ns >= 0 &&
-        __builtin_add_overflow(span->start_ns, span->duration_ns, &open.end_ns))
-        open.end_ns = INT64_MAX;
-    const uint32_t parent = nest->depth ? nest->open[nest->depth - 1].place : 0;
-    int status = memory_owners_within(&walk->life->owners, parent, span->site, &open.place);
-    if (!status)
+    int status = GAIT_OK;
+    for (; nest->next < nest->behind && nest->next->start_ns <= until_ns && !status; nest->next++) {
+        const struct fact_row *row = nest->next;
+        if (walk->kinds[row->site] != SITE_SPAN)
+            continue;
+        leave(nest, row->start_ns, true);
         status = array_reserve((void **)&nest->open, &nest->room, nest->depth + 1, shape);
+        if (!status)
+            nest->open[nest->depth++] = (struct open_span){row->end_ns, row->site, 0};
+    }
+    return status;
+}
+
+static int next_slice(struct walk *walk)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < walk->slice.count && !status; i++)
+        status = enter(walk, &walk->nests[walk->slice.tracks[i].track], INT64_MAX);
+    if (!status && !walk->stream)
+        status = rank_stream_open(&walk->stream, walk->trace, walk->rank,
+                                  &(struct stream_wish){.columns = 0});
+    walk->slice.count = 0;
     if (!status)
-        nest->open[nest->depth++] = open;
+        status = rank_stream_next(walk->stream, &walk->slice);
+    if (!status)
+        walk->slice.until_ns = INT64_MAX;
+    for (size_t i = 0; i < walk->slice.count && status == 1; i++) {
+        const struct fact_rows *track = &walk->slice.tracks[i];
+        walk->nests[track->track].next = track->rows;
+        walk->nests[track->track].behind = track->rows + track->count;
+    }
+    return status < 0 ? status : GAIT_OK;
+}
+
+static int find_place(struct walk *walk, uint32_t track, int64_t at_ns, uint32_t *ret_place)
+{
+    struct nest *nest = &walk->nests[track];
+    uint32_t place = 0;
+    int status = GAIT_OK;
+    while (!status && at_ns >= walk->slice.until_ns && walk->slice.until_ns != INT64_MAX)
+        status = next_slice(walk);
+    if (!status)
+        status = enter(walk, nest, at_ns);
+    leave(nest, at_ns, false);
+    for (size_t i = 0; i < nest->depth && !status; i++) {
+        struct open_span *open = &nest->open[i];
+        if (!open->place)
+            status = memory_owners_within(&walk->life->owners, place, open->site, &open->place);
+        place = open->place;
+    }
+    *ret_place = place;
     return status;
 }
 
@@ -118,6 +165,11 @@ static void name_device(char name[40], int64_t type, int64_t number)
         snprintf(name, 40, "%s", word);
     else
         snprintf(name, 40, "%s:%" PRId64, word, number);
+}
+
+static uint32_t shard_of(const struct walk *walk, uint32_t track)
+{
+    return walk->trace->run.tracks.tracks[track].info.shard;
 }
 
 // By its shard and two numbers that tell it from the shard's others.
@@ -180,20 +232,9 @@ static void read_args(const struct gait_event *event, struct memory_change *chan
     }
 }
 
-static int find_place(struct walk *walk, const struct gait_event *event,
-                      const struct memory_change *change, uint32_t *ret_place)
-{
-    struct nest *nest = &walk->nests[event->track];
-    if (change->stack)
-        return memory_owners_stack(&walk->life->owners, change->stack, ret_place);
-    leave(nest, event->start_ns, false);
-    *ret_place = nest->depth ? nest->open[nest->depth - 1].place : 0;
-    return GAIT_OK;
-}
-
 static int take_memory(struct walk *walk, const struct gait_event *event, bool is_segment)
 {
-    const uint32_t shard = walk->shards[event->track];
+    const uint32_t shard = shard_of(walk, event->track);
     const bool is_ours = event->kind == GAIT_KIND_MEMORY;
     struct memory_change change = {.at_ns = event->start_ns, .free_bytes = -1};
     int64_t who[2] = {0, -1};
@@ -215,7 +256,8 @@ static int take_memory(struct walk *walk, const struct gait_event *event, bool i
         memory_taking_segment(device, &change, strcmp(event->name, "oom") == 0);
         return GAIT_OK;
     }
-    status = find_place(walk, event, &change, &change.place);
+    status = change.stack ? memory_owners_stack(&walk->life->owners, change.stack, &change.place)
+                          : find_place(walk, event->track, event->start_ns, &change.place);
     change.category = memory_owners_category(&walk->life->owners, change.place);
     return status ? status : memory_taking_add(device, &change);
 }
@@ -224,7 +266,7 @@ static int take_process(struct walk *walk, const struct gait_event *event)
 {
     static const int64_t who[] = {INT64_MIN, 0};
     struct memory_device *device;
-    const int status = find_device(walk, walk->shards[event->track], who, &device);
+    const int status = find_device(walk, shard_of(walk, event->track), who, &device);
     if (status)
         return status;
     snprintf(device->name, sizeof device->name, "process");
@@ -233,18 +275,22 @@ static int take_process(struct walk *walk, const struct gait_event *event)
     return GAIT_OK;
 }
 
-static void begin_window(struct walk *walk, const struct gait_event *event)
+static void begin_windows(struct walk *walk, int64_t until_ns)
 {
-    for (size_t i = 0; i < walk->devices.count; i++)
-        if (walk->devices.tuples[3 * i] == walk->shards[event->track])
-            memory_taking_restart(&walk->life->devices[i], event->start_ns);
+    for (; walk->next_window < walk->window_count; walk->next_window++) {
+        const struct window *window = &walk->windows[walk->next_window];
+        if (window->at_ns > until_ns)
+            return;
+        for (size_t i = 0; i < walk->devices.count; i++)
+            if (walk->devices.tuples[3 * i] == window->shard)
+                memory_taking_restart(&walk->life->devices[i], window->at_ns);
+    }
 }
 
 static int see(struct walk *walk, const struct gait_event *event)
 {
-    switch (kind_of(walk, event)) {
-    case SITE_SPAN:
-        return event->kind == GAIT_KIND_SPAN ? enter(walk, event) : GAIT_OK;
+    switch (event->site < gait_trace_site_count(walk->trace) ? walk->kinds[event->site]
+                                                             : SITE_NONE) {
     case SITE_MEMORY:
         if (event->kind != GAIT_KIND_MEMORY && event->kind != GAIT_KIND_MARK)
             return GAIT_OK;
@@ -253,9 +299,6 @@ static int see(struct walk *walk, const struct gait_event *event)
         return event->kind == GAIT_KIND_MARK ? take_memory(walk, event, true) : GAIT_OK;
     case SITE_PROCESS:
         return event->kind == GAIT_KIND_COUNTER ? take_process(walk, event) : GAIT_OK;
-    case SITE_WINDOW:
-        begin_window(walk, event);
-        return GAIT_OK;
     default:
         return GAIT_OK;
     }
@@ -263,47 +306,90 @@ static int see(struct walk *walk, const struct gait_event *event)
 
 // --- the whole ----------------------------------------------------------------------
 
-static int read_events(struct walk *walk)
+static int note_windows(const struct gait_batch *batch, void *context)
 {
-    const struct gait_query query = {.size = sizeof query,
-                                     .internal = 1,
-                                     .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_MARK |
-                                              1u << GAIT_KIND_MEMORY | 1u << GAIT_KIND_ASYNC |
-                                              1u << GAIT_KIND_COUNTER};
+    struct walk *walk = context;
+    const struct array_shape shape = {sizeof *walk->windows, MOST_WINDOWS};
+    int status = GAIT_OK;
+    for (size_t i = 0; i < batch->rows && !status; i++) {
+        if (batch->phase[i] || site_role(walk->trace, batch->site[i]) != ROLE_WINDOW)
+            continue;
+        status = array_reserve((void **)&walk->windows, &walk->window_room, walk->window_count + 1,
+                               shape);
+        if (!status)
+            walk->windows[walk->window_count++] =
+                (struct window){batch->start_ns[i], shard_of(walk, batch->track)};
+    }
+    return status;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct window *a = left, *b = right;
+    return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
+}
+
+// Not by the cursor, which pairs begins with ends, and decodes frames four times for that.
+static int find_windows(struct walk *walk, const struct gait_query *query)
+{
+    struct gait_query asked = *query;
+    asked.kinds = 1u << GAIT_KIND_ASYNC;
+    walk->window_count = walk->next_window = 0;
+    const int status =
+        gait_scan(walk->trace, &asked, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_PHASE,
+                  note_windows, walk);
+    if (!status && walk->window_count)
+        qsort(walk->windows, walk->window_count, sizeof *walk->windows, by_time);
+    return status;
+}
+
+static int read_events(struct walk *walk, const struct gait_query *query)
+{
     struct gait_cursor *cursor;
     struct gait_event event;
-    int status = gait_cursor_open(walk->trace, &query, &cursor);
+    int status = find_windows(walk, query);
+    if (!status)
+        status = gait_cursor_open(walk->trace, query, &cursor);
     if (status)
         return status;
     while ((status = gait_cursor_next(cursor, &event)) == 1) {
+        begin_windows(walk, event.start_ns);
         status = see(walk, &event);
         if (status)
             break;
     }
+    begin_windows(walk, INT64_MAX);
     gait_cursor_close(cursor);
     return status;
 }
 
-static int take_rows(struct walk *walk, struct memory_rows *rows)
+static int read_rank(struct walk *walk, uint32_t rank, uint32_t *tracks)
 {
-    int status = GAIT_OK;
-    memory_rows_sort(rows);
-    for (size_t i = 0; i < rows->count && !status; i++) {
-        const struct memory_row *row = &rows->rows[i];
-        struct gait_site_info site;
-        status = gait_trace_site(walk->trace, row->site, &site);
-        const struct gait_event event = {.kind =
-                                             row->is_window ? GAIT_KIND_ASYNC : GAIT_KIND_MEMORY,
-                                         .track = row->track,
-                                         .site = row->site,
-                                         .category = status ? "" : site.category,
-                                         .name = status ? "" : site.name,
-                                         .start_ns = row->at_ns,
-                                         .id = row->address,
-                                         .value = row->bytes};
-        if (!status)
-            status = see(walk, &event);
-    }
+    struct gait_query query = {.size = sizeof query,
+                               .internal = !walk->has_peaks_alone,
+                               .kinds = 1u << GAIT_KIND_MEMORY,
+                               .tracks = tracks};
+    if (!walk->has_peaks_alone)
+        query.kinds |= 1u << GAIT_KIND_MARK | 1u << GAIT_KIND_COUNTER;
+    for (uint32_t i = 0; i < gait_trace_track_count(walk->trace); i++)
+        if (shard_owner(walk->trace, walk->trace->run.tracks.tracks[i].info.shard) == rank)
+            tracks[query.track_count++] = i;
+    walk->rank = rank;
+    walk->slice = (struct fact_slice){.until_ns = walk->has_peaks_alone ? INT64_MAX : INT64_MIN};
+    const int status = query.track_count ? read_events(walk, &query) : GAIT_OK;
+    rank_stream_close(walk->stream);
+    walk->stream = NULL;
+    return status;
+}
+
+static int read_ranks(struct walk *walk)
+{
+    uint32_t *tracks = malloc(((size_t)gait_trace_track_count(walk->trace) + 1) * sizeof *tracks);
+    int status = tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
+    for (uint32_t i = 0; i < gait_trace_shard_count(walk->trace) && !status; i++)
+        if (shard_owner(walk->trace, i) == i)
+            status = read_rank(walk, i, tracks);
+    free(tracks);
     return status;
 }
 
@@ -335,34 +421,31 @@ static int end_devices(struct memory_life *life)
 static int init(struct walk *walk)
 {
     const uint32_t tracks = gait_trace_track_count(walk->trace);
-    int status = memory_owners_init(&walk->life->owners, walk->trace);
+    const uint32_t sites = gait_trace_site_count(walk->trace);
+    const int status = memory_owners_init(&walk->life->owners, walk->trace);
     tuple_map_init(&walk->devices, 3);
     walk->nests = calloc(tracks + (size_t)1, sizeof *walk->nests);
-    walk->shards = calloc(tracks + (size_t)1, sizeof *walk->shards);
-    walk->kinds = calloc(gait_trace_site_count(walk->trace) + (size_t)1, 1);
-    if (!status && (!walk->nests || !walk->shards || !walk->kinds))
-        status = fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
-    for (uint32_t i = 0; i < tracks && !status; i++) {
-        struct gait_track_info track;
-        status = gait_trace_track(walk->trace, i, &track);
-        walk->shards[i] = track.shard;
-    }
-    return status;
+    walk->kinds = calloc(sites + (size_t)1, 1);
+    if (status || !walk->nests || !walk->kinds)
+        return status ? status : fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
+    for (uint32_t i = 0; i < sites; i++)
+        walk->kinds[i] = (uint8_t)kind_of(walk->trace, i);
+    return GAIT_OK;
 }
 
-static int make(struct memory_life *life, struct gait_trace *trace, struct memory_rows *rows)
+static int make(struct memory_life *life, struct gait_trace *trace, bool has_peaks_alone)
 {
-    struct walk walk = {.life = life, .trace = trace};
+    struct walk walk = {.life = life, .trace = trace, .has_peaks_alone = has_peaks_alone};
     *life = (struct memory_life){.device_count = 0};
     int status = init(&walk);
     if (!status)
-        status = rows ? take_rows(&walk, rows) : read_events(&walk);
+        status = read_ranks(&walk);
     if (!status)
         status = end_devices(life);
     for (uint32_t i = 0; walk.nests && i < gait_trace_track_count(trace); i++)
         free(walk.nests[i].open);
     free(walk.nests);
-    free(walk.shards);
+    free(walk.windows);
     free(walk.kinds);
     tuple_map_finish(&walk.devices);
     if (status)
@@ -372,12 +455,24 @@ static int make(struct memory_life *life, struct gait_trace *trace, struct memor
 
 int memory_life_make(struct memory_life *life, struct gait_trace *trace)
 {
-    return make(life, trace, NULL);
+    return make(life, trace, false);
 }
 
-int memory_life_peaks(struct memory_life *life, struct gait_trace *trace, struct memory_rows *rows)
+static uint64_t count_events(const struct run *run)
 {
-    return make(life, trace, rows);
+    uint64_t count = 0;
+    for (size_t i = 0; i < run->shard_count; i++) {
+        const struct frame_list *list = &run->shards[i]->shard.list;
+        for (size_t k = 0; k < list->count; k++)
+            count += list->entries[k].table == TABLE_MEMORY ? list->entries[k].events : 0;
+    }
+    return count;
+}
+
+int memory_life_peaks(struct memory_life *life, struct gait_trace *trace)
+{
+    *life = (struct memory_life){.device_count = 0};
+    return count_events(&trace->run) > MEMORY_MOST_EVENTS ? GAIT_OK : make(life, trace, true);
 }
 
 const struct memory_device *memory_life_fullest(const struct memory_life *life)

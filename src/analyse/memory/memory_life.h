@@ -8,9 +8,8 @@
 #include <stdbool.h>
 
 #include "analyse/memory/memory_owners.h"
-#include "analyse/memory/memory_rows.h"
 
-enum { MEMORY_MOST_POINTS = 512 };
+enum { MEMORY_MOST_POINTS = 512, MEMORY_MOST_EVENTS = 5000000 };
 
 // The highest of a stretch of time.
 struct memory_point {
@@ -72,9 +71,9 @@ struct memory_life {
 
 GAIT_CHECK int memory_life_make(struct memory_life *life, struct gait_trace *trace);
 
-// The same without owners, of rows that were read: it sorts them, and reads nothing.
-GAIT_CHECK int memory_life_peaks(struct memory_life *life, struct gait_trace *trace,
-                                 struct memory_rows *rows);
+// The same without owners, of gait's own recordings alone; of none where they have more than
+// MEMORY_MOST_EVENTS: a report would take a second longer.
+GAIT_CHECK int memory_life_peaks(struct memory_life *life, struct gait_trace *trace);
 
 // The device that people see the most of: the fullest one, of the process itself last. NULL:
 // there is none.

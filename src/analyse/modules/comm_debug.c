@@ -10,8 +10,7 @@
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
-
-#define ENTRY_NONE UINT32_MAX
+#include "load/arg_keys.h"
 
 enum { MOST_ENTRIES = 1 << 22, MOST_TEXT = 1 << 26 };
 
@@ -26,9 +25,13 @@ struct looking {
     struct comm_debug *debug;
     struct open_collective *tracks;
     struct tuple_map keys; // node, pass, name
-    uint32_t *op_entries;  // of each op: the collective around it
-    size_t op_count, op_room;
+    struct arg_keys args;
 };
+
+enum { SHAPES, COLLECTIVE, ELEMENTS_IN, ELEMENTS_OUT, DTYPE, GROUP, KEYS };
+static const char *const key_names[KEYS] = {"Input Dims",    "Collective name",
+                                            "In msg nelems", "Out msg nelems",
+                                            "dtype",         "Process Group Name"};
 
 // --- names -----------------------------------------------------------------------------
 
@@ -73,28 +76,17 @@ static bool is_trivial(const char *name)
     return false;
 }
 
-static const struct gait_arg *arg_of(const struct gait_event *event, const char *key)
-{
-    for (size_t i = 0; i < event->arg_count; i++)
-        if (strcmp(event->args[i].key, key) == 0)
-            return &event->args[i];
-    return NULL;
-}
-
 // NULL: there is none, or no memory for it, which only makes the answer shorter.
-static const char *text_of(struct comm_debug *debug, const struct gait_event *event,
-                           const char *key)
+static const char *text_of(struct comm_debug *debug, const struct gait_arg *arg)
 {
-    const struct gait_arg *arg = arg_of(event, key);
-    if (!arg || (arg->kind != GAIT_ARG_TEXT && arg->kind != GAIT_ARG_JSON))
+    if (!arg->key || (arg->kind != GAIT_ARG_TEXT && arg->kind != GAIT_ARG_JSON))
         return NULL;
     return intern_text(&debug->texts, (struct slice){(const uint8_t *)arg->text, arg->text_bytes});
 }
 
-static uint64_t count_of(const struct gait_event *event, const char *key)
+static uint64_t count_of(const struct gait_arg *arg)
 {
-    const struct gait_arg *arg = arg_of(event, key);
-    return arg && arg->kind == GAIT_ARG_INT && arg->integer > 0 ? (uint64_t)arg->integer : 0;
+    return arg->key && arg->kind == GAIT_ARG_INT && arg->integer > 0 ? (uint64_t)arg->integer : 0;
 }
 
 // --- entries ---------------------------------------------------------------------------
@@ -115,45 +107,40 @@ static int find_entry(struct looking *looking, const struct comm_entry *like, ui
     return status;
 }
 
+// Its shapes are those of the first call.
 static int add_entry(struct looking *looking, const struct module_op *op, const char *name,
                      uint32_t *ret_entry)
 {
     struct comm_debug *debug = looking->debug;
+    const size_t known = debug->count;
     const struct comm_entry like = {
         .name = intern_text(&debug->texts, slice_of(name)),
         .node = op->node,
         .pass = op->pass,
         .is_trivial = is_trivial(name),
-        .shapes = text_of(debug, op->event, "Input Dims"),
     };
-    return like.name ? find_entry(looking, &like, ret_entry)
-                     : fail(GAIT_ERR_MEMORY, "no memory for the ops of modules");
-}
-
-// Ops come in the order of their numbers.
-static int note_entry(struct looking *looking, uint32_t entry)
-{
-    const struct array_shape shape = {sizeof *looking->op_entries, LAUNCH_NONE};
-    int status = array_reserve((void **)&looking->op_entries, &looking->op_room,
-                               looking->op_count + 1, shape);
+    struct gait_arg args[KEYS];
+    int status = like.name ? find_entry(looking, &like, ret_entry)
+                           : fail(GAIT_ERR_MEMORY, "no memory for the ops of modules");
+    if (status)
+        return status;
+    debug->entries[*ret_entry].calls++;
+    debug->entries[*ret_entry].ns += op->ns;
+    if (debug->count == known)
+        return GAIT_OK;
+    status = fact_args(op->slice, op->row, &looking->args, args);
     if (!status)
-        looking->op_entries[looking->op_count++] = entry;
+        debug->entries[*ret_entry].shapes = text_of(debug, &args[SHAPES]);
     return status;
-}
-
-static void add_times(struct comm_entry *entry, const struct gait_event *event)
-{
-    entry->calls++;
-    entry->ns += event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
 }
 
 // The larger side of what went in and came out, once for each collective.
 static void add_bytes(struct looking *looking, struct open_collective *open,
-                      const struct gait_event *event)
+                      const struct gait_arg *args)
 {
     struct comm_entry *entry = &looking->debug->entries[open->entry];
-    const uint64_t in = count_of(event, "In msg nelems"), out = count_of(event, "Out msg nelems");
-    const char *dtype = text_of(looking->debug, event, "dtype");
+    const uint64_t in = count_of(&args[ELEMENTS_IN]), out = count_of(&args[ELEMENTS_OUT]);
+    const char *dtype = text_of(looking->debug, &args[DTYPE]);
     if (open->has_bytes || !dtype)
         return;
     const uint64_t elements = in > out ? in : out, size = collective_element_bytes(dtype);
@@ -161,62 +148,58 @@ static void add_bytes(struct looking *looking, struct open_collective *open,
         entry->bytes += elements * size;
     entry->dtype = entry->dtype ? entry->dtype : dtype;
     if (!entry->group)
-        entry->group = text_of(looking->debug, event, "Process Group Name");
+        entry->group = text_of(looking->debug, &args[GROUP]);
     open->has_bytes = true;
 }
 
 static int begin_collective(struct looking *looking, const struct module_op *op)
 {
-    struct open_collective *open = &looking->tracks[op->event->track];
-    const char *told = text_of(looking->debug, op->event, "Collective name");
-    const bool is_bare = strcmp(op->event->name, "record_param_comms") == 0;
-    if (is_bare && (!told || !moves(told)))
-        return GAIT_OK;
-    *open = (struct open_collective){.is_open = true};
-    int status = add_entry(looking, op, is_bare ? told : op->event->name, &open->entry);
+    struct open_collective *open = &looking->tracks[op->track];
+    struct gait_arg args[KEYS];
+    int status = fact_args(op->slice, op->row, &looking->args, args);
     if (status)
         return status;
-    if (__builtin_add_overflow(op->event->start_ns, op->event->duration_ns, &open->end_ns))
-        open->end_ns = INT64_MAX;
-    looking->debug->entries[open->entry].is_collective = true;
-    add_times(&looking->debug->entries[open->entry], op->event);
-    return GAIT_OK;
+    const char *told = text_of(looking->debug, &args[COLLECTIVE]);
+    const bool is_bare = strcmp(op->name, "record_param_comms") == 0;
+    if (is_bare && (!told || !moves(told)))
+        return GAIT_OK;
+    *open = (struct open_collective){.is_open = true, .end_ns = op->row->end_ns};
+    status = add_entry(looking, op, is_bare ? told : op->name, &open->entry);
+    if (!status)
+        looking->debug->entries[open->entry].is_collective = true;
+    return status;
 }
 
-static void add_kernel(struct looking *looking, const struct module_op *kernel)
+// Marks are those of the collective around, + 1.
+static int see_op(struct looking *looking, struct module_op *op)
 {
-    const uint32_t entry =
-        kernel->number < looking->op_count ? looking->op_entries[kernel->number] : ENTRY_NONE;
-    if (entry != ENTRY_NONE)
-        looking->debug->entries[entry].device_ns += kernel->duration_ns;
-}
-
-static int see_op(struct looking *looking, const struct module_op *op)
-{
-    struct open_collective *open = &looking->tracks[op->event->track];
+    struct open_collective *open = &looking->tracks[op->track];
     const bool is_op = op->role == ROLE_OP;
+    struct gait_arg args[KEYS];
     uint32_t entry;
     int status = GAIT_OK;
-    if (open->is_open && op->event->start_ns >= open->end_ns)
+    if (open->is_open && op->row->start_ns >= open->end_ns)
         open->is_open = false;
-    if (is_op && !open->is_open && is_collective(op->event->name)) {
+    if (is_op && !open->is_open && is_collective(op->name))
         status = begin_collective(looking, op);
-    } else if (is_op) {
-        status = add_entry(looking, op, op->event->name, &entry);
-        if (!status)
-            add_times(&looking->debug->entries[entry], op->event);
-    }
-    if (!status && open->is_open)
-        add_bytes(looking, open, op->event);
-    return status ? status : note_entry(looking, open->is_open ? open->entry : ENTRY_NONE);
+    else if (is_op)
+        status = add_entry(looking, op, op->name, &entry);
+    if (status || !open->is_open)
+        return status;
+    op->mark = open->entry + 1;
+    status = fact_args(op->slice, op->row, &looking->args, args);
+    if (!status)
+        add_bytes(looking, open, args);
+    return status;
 }
 
-static int see(const struct module_op *op, void *context)
+static int see(struct module_op *op, void *context)
 {
     struct looking *looking = context;
-    if (op->event)
+    if (!op->is_kernel)
         return see_op(looking, op);
-    add_kernel(looking, op);
+    if (op->mark)
+        looking->debug->entries[op->mark - 1].device_ns += op->ns;
     return GAIT_OK;
 }
 
@@ -280,6 +263,7 @@ int comm_debug_make(struct comm_debug *debug, struct gait_trace *trace, uint32_t
     arena_init(&debug->arena, MOST_TEXT);
     intern_init(&debug->texts, &debug->arena);
     tuple_map_init(&looking.keys, 3);
+    arg_keys_init(&looking.args, key_names, KEYS);
     looking.tracks = calloc((size_t)gait_trace_track_count(trace) + 1, sizeof *looking.tracks);
     int status = looking.tracks ? module_tree_make(&debug->tree, trace, &wish)
                                 : fail(GAIT_ERR_MEMORY, "no memory for the ops of modules");
@@ -288,7 +272,7 @@ int comm_debug_make(struct comm_debug *debug, struct gait_trace *trace, uint32_t
     if (!status && debug->count)
         qsort(debug->entries, debug->count, sizeof *debug->entries, by_place);
     tuple_map_finish(&looking.keys);
-    free(looking.op_entries);
+    arg_keys_finish(&looking.args);
     free(looking.tracks);
     return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reading in order of time; each thread has a row of its open spans. Work of devices is
-// joined to ops by its launch once all are known: its clock is another one.
+// Rows come in order of time, the launches' too; each thread has a row of its open spans. An op
+// is known to launches by its owner: module, pass and mark, which the work of devices has then.
 #include "analyse/modules/module_tree.h"
 
 #include <stdlib.h>
@@ -9,7 +9,9 @@
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/shard_owner.h"
+#include "facts/launches.h"
+#include "facts/rank_stream.h"
+#include "load/arg_keys.h"
 #include "load/site_role.h"
 
 enum { MOST_OPEN = 1 << 16, MOST_NODES = 1 << 20, MOST_TEXT = 1 << 24 };
@@ -18,26 +20,23 @@ enum { MOST_OPEN = 1 << 16, MOST_NODES = 1 << 20, MOST_TEXT = 1 << 24 };
 #define LIGHTNING_MODULE "[pl][module]"
 #define EVALUATES "autograd::engine::evaluate_function"
 
-enum site_kind {
-    SITE_UNKNOWN,
-    SITE_OTHER,
-    SITE_MODULE,
-    SITE_OP,
-    SITE_STEP,
-    SITE_CALL,
-    SITE_DEVICE
-};
+enum site_kind { SITE_OTHER, SITE_MODULE, SITE_OP, SITE_STEP, SITE_DEVICE };
+
+enum { SEQ, FOREIGN_SEQ, SCOPE, FORWARD_THREAD, CLASS, KEYS };
+static const char *const key_names[KEYS] = {"seq", "Sequence number", "scope", "Fwd thread id",
+                                            "class"};
 
 struct known_site {
     enum site_kind kind;
     enum role role;
     const char *name, *class; // of a module
-    bool is_path;
+    bool is_path, is_backward;
+    bool wants_class; // the first event tells it
 };
 
 struct open_span {
     int64_t end_ns;
-    uint32_t node, op_depth;
+    uint32_t node;
     enum module_pass pass;
     bool is_backward;
     bool has_counted; // the time of a backward that is open, of the module `counted`
@@ -47,31 +46,22 @@ struct open_span {
 struct open_row {
     struct open_span *spans;
     size_t count, room;
-};
-
-struct work {
-    uint64_t link, ns;
-    enum role role;
-};
-
-struct owner {
-    uint32_t node;
-    enum module_pass pass;
+    uint32_t owner; // of the last op
 };
 
 struct walking {
     struct module_tree *tree;
     const struct module_wish *wish;
+    const struct gait_trace *trace;
     struct known_site *sites;
     struct open_row *tracks;
-    uint32_t track_count;
     struct tuple_map keys; // parent and site, of the nodes behind the root
     struct tuple_map seqs; // of autograd nodes
     uint32_t *seq_nodes;   // of each, the module of its forward
-    struct launch_ops launches;
-    struct owner *owners; // of each op
-    struct work *works;   // of devices
-    size_t seq_room, owner_count, owner_room, work_count, work_room;
+    size_t seq_room;
+    struct tuple_map owners; // of ops: node, pass and mark; the first of what is nowhere known
+    struct launches launches;
+    struct arg_keys args;
 };
 
 // --- sites -----------------------------------------------------------------------------
@@ -99,50 +89,63 @@ static int learn_foreign(struct module_tree *tree, const char *words, struct kno
     return end && !site->class ? fail(GAIT_ERR_MEMORY, "no memory for modules") : GAIT_OK;
 }
 
-static int learn_module_class(struct module_tree *tree, const struct gait_event *event,
-                              struct known_site *site)
+static int learn_class(struct walking *walking, const struct gait_arg *arg, struct known_site *site)
 {
-    for (size_t i = 0; i < event->arg_count; i++) {
-        const struct gait_arg *arg = &event->args[i];
-        if (strcmp(arg->key, "class") != 0 || arg->kind != GAIT_ARG_TEXT)
-            continue;
-        site->class = arena_text(&tree->arena, arg->text, arg->text_bytes);
-        return site->class ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for modules");
+    site->wants_class = false;
+    if (arg->kind != GAIT_ARG_TEXT)
+        return GAIT_OK;
+    site->class = arena_text(&walking->tree->arena, arg->text, arg->text_bytes);
+    return site->class ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for modules");
+}
+
+static int learn_site(struct walking *walking, const char *name, struct known_site *site)
+{
+    static const enum site_kind kinds[ROLE_COUNT] = {[ROLE_MODULE] = SITE_MODULE,
+                                                     [ROLE_OP] = SITE_OP,
+                                                     [ROLE_ANNOTATION] = SITE_OP,
+                                                     [ROLE_STEP] = SITE_STEP};
+    const enum role role = site->role;
+    site->kind = role_is_device_work(role) ? SITE_DEVICE : kinds[role];
+    site->name = name;
+    site->is_path = true;
+    site->is_backward = begins(name, EVALUATES) || begins(name, "torch::autograd::");
+    site->wants_class = role == ROLE_MODULE;
+    if (role == ROLE_ANNOTATION && begins(name, LIGHTNING_MODULE)) {
+        site->kind = SITE_MODULE;
+        return learn_lightning(walking->tree, name + strlen(LIGHTNING_MODULE), site);
+    }
+    if (role == ROLE_PYTHON && begins(name, FOREIGN_MODULE)) {
+        site->kind = SITE_MODULE;
+        site->is_path = false;
+        return learn_foreign(walking->tree, name + strlen(FOREIGN_MODULE), site);
     }
     return GAIT_OK;
 }
 
-static int learn_site(struct walking *walking, const struct gait_event *event,
-                      struct known_site *site)
+// Ranges launch as ops do.
+static int learn_sites(struct walking *walking)
 {
-    const enum role role = site_role(walking->launches.trace, event->site);
-    site->role = role;
-    site->kind = SITE_OTHER;
-    site->name = event->name;
-    site->is_path = true;
-    if (role == ROLE_MODULE) {
-        site->kind = SITE_MODULE;
-        return learn_module_class(walking->tree, event, site);
+    static const uint8_t kinds[] = {[SITE_OTHER] = FEED_NO_KIND,
+                                    [SITE_MODULE] = LAUNCH_BESIDE,
+                                    [SITE_OP] = LAUNCH_OP,
+                                    [SITE_STEP] = LAUNCH_BESIDE,
+                                    [SITE_DEVICE] = FEED_NO_KIND};
+    const uint32_t count = gait_trace_site_count(walking->trace);
+    int status = GAIT_OK;
+    walking->sites = calloc((size_t)count + 1, sizeof *walking->sites);
+    if (!walking->sites)
+        return fail(GAIT_ERR_MEMORY, "no memory to read modules");
+    for (uint32_t i = 0; i < count && !status; i++) {
+        struct known_site *site = &walking->sites[i];
+        struct gait_site_info info;
+        site->role = site_role(walking->trace, i);
+        status = gait_trace_site(walking->trace, i, &info);
+        if (!status)
+            status = learn_site(walking, info.name, site);
+        if (site->role != ROLE_RUNTIME)
+            walking->launches.kinds[i] = kinds[site->kind];
     }
-    if (role == ROLE_ANNOTATION && begins(event->name, LIGHTNING_MODULE)) {
-        site->kind = SITE_MODULE;
-        return learn_lightning(walking->tree, event->name + strlen(LIGHTNING_MODULE), site);
-    }
-    if (role == ROLE_PYTHON && begins(event->name, FOREIGN_MODULE)) {
-        site->kind = SITE_MODULE;
-        site->is_path = false;
-        return learn_foreign(walking->tree, event->name + strlen(FOREIGN_MODULE), site);
-    }
-    if (role == ROLE_OP || role == ROLE_ANNOTATION) {
-        site->kind = SITE_OP;
-    } else if (role == ROLE_STEP) {
-        site->kind = SITE_STEP;
-    } else if (role == ROLE_RUNTIME) {
-        site->kind = SITE_CALL;
-    } else if (role_is_device_work(role)) {
-        site->kind = SITE_DEVICE;
-    }
-    return GAIT_OK;
+    return status;
 }
 
 // --- nodes -----------------------------------------------------------------------------
@@ -199,21 +202,14 @@ uint32_t module_tree_next(const struct module_tree *tree, uint32_t node)
 
 // --- spans -----------------------------------------------------------------------------
 
-static int64_t number_of(const struct gait_event *event, const char *key, int64_t otherwise)
+static int64_t number_of(const struct gait_arg *arg, int64_t otherwise)
 {
-    for (size_t i = 0; i < event->arg_count; i++)
-        if (event->args[i].kind == GAIT_ARG_INT && strcmp(event->args[i].key, key) == 0)
-            return event->args[i].integer;
-    return otherwise;
+    return arg->kind == GAIT_ARG_INT && arg->key ? arg->integer : otherwise;
 }
 
-static int64_t end_of(const struct gait_event *event)
+static uint64_t length_of(const struct fact_row *row)
 {
-    int64_t end_ns;
-    if (event->duration_ns < 0 ||
-        __builtin_add_overflow(event->start_ns, event->duration_ns, &end_ns))
-        return INT64_MAX;
-    return end_ns;
+    return row->end_ns == FACT_OPEN ? 0 : (uint64_t)row->end_ns - (uint64_t)row->start_ns;
 }
 
 static struct open_span innermost(struct open_row *row, int64_t now_ns)
@@ -234,24 +230,23 @@ static int open_span(struct open_row *row, struct open_span span)
     return status;
 }
 
-static int see_module(struct walking *walking, struct open_row *row, const struct gait_event *event)
+static int see_module(struct walking *walking, struct open_row *open, const struct fact_row *row)
 {
     struct module_tree *tree = walking->tree;
-    struct open_span span = innermost(row, event->start_ns);
-    const uint64_t ns = event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
+    struct open_span span = innermost(open, row->start_ns);
     const uint32_t parent = span.node;
-    int status = find_node(walking, parent, event->site, &span.node);
+    int status = find_node(walking, parent, row->site, &span.node);
     if (status)
         return status;
     const enum module_pass pass = span.is_backward ? MODULE_CHECKPOINT : span.pass;
     tree->nodes[span.node].calls[pass]++;
-    tree->nodes[span.node].ns[pass] += ns;
+    tree->nodes[span.node].ns[pass] += length_of(row);
     if (pass == MODULE_FORWARD)
-        tree->nodes[parent].inside_ns += ns;
+        tree->nodes[parent].inside_ns += length_of(row);
     span.pass = pass;
-    span.end_ns = end_of(event);
+    span.end_ns = row->end_ns;
     span.is_backward = false;
-    return open_span(row, span);
+    return open_span(open, span);
 }
 
 static int note_forward(struct walking *walking, int64_t seq, uint32_t node)
@@ -268,34 +263,24 @@ static int note_forward(struct walking *walking, int64_t seq, uint32_t node)
     return status;
 }
 
-static int note_owner(struct walking *walking, const struct gait_event *event,
-                      const struct open_span *span)
+// Most ops have the owner of the one before on their thread.
+static int find_owner(struct walking *walking, struct open_row *open, const struct module_op *op,
+                      uint32_t *ret_owner)
 {
-    const struct array_shape shape = {sizeof *walking->owners, LAUNCH_NONE};
-    const uint32_t number = (uint32_t)walking->owner_count;
-    int status = array_reserve((void **)&walking->owners, &walking->owner_room,
-                               walking->owner_count + 1, shape);
-    if (status)
-        return status;
-    walking->owners[walking->owner_count++] = (struct owner){span->node, span->pass};
-    return launch_ops_add_op(&walking->launches, event->track, event->start_ns, event->duration_ns,
-                             number);
-}
-
-static bool is_backward(const struct gait_event *event)
-{
-    return number_of(event, "scope", 0) == 1 || number_of(event, "Fwd thread id", 0) > 0 ||
-           begins(event->name, EVALUATES) || begins(event->name, "torch::autograd::");
+    const uint64_t key[3] = {op->node, op->pass, op->mark};
+    int status = GAIT_OK;
+    if (memcmp(&walking->owners.tuples[3 * (size_t)open->owner], key, sizeof key) != 0)
+        status = tuple_map_add(&walking->owners, key, &open->owner);
+    *ret_owner = open->owner;
+    return status;
 }
 
 // The time of a backward is its module's; one inside of another, of another module, is taken
 // off the outer one.
-static void see_backward(struct walking *walking, const struct gait_event *event, int64_t seq,
-                         struct open_span *span)
+static void see_backward(struct walking *walking, uint64_t ns, int64_t seq, struct open_span *span)
 {
     struct module_node *nodes = walking->tree->nodes;
     const uint64_t key = (uint64_t)seq;
-    const uint64_t ns = event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
     const uint32_t index = seq < 0 ? TUPLE_NONE : tuple_map_find(&walking->seqs, &key);
     span->is_backward = true;
     span->pass = MODULE_BACKWARD;
@@ -310,137 +295,108 @@ static void see_backward(struct walking *walking, const struct gait_event *event
     span->counted = span->node;
 }
 
-static int see_op(struct walking *walking, struct open_row *row, const struct gait_event *event)
+static int see_op(struct walking *walking, struct module_op *op, const struct gait_arg *args,
+                  uint32_t *ret_owner)
 {
-    const int64_t seq = number_of(event, "seq", number_of(event, "Sequence number", -1));
-    struct open_span span = innermost(row, event->start_ns);
-    const uint32_t depth = span.op_depth;
+    const struct known_site *site = &walking->sites[op->row->site];
+    const int64_t seq = number_of(&args[SEQ], number_of(&args[FOREIGN_SEQ], -1));
+    const bool is_backward = site->is_backward || number_of(&args[SCOPE], 0) == 1 ||
+                             number_of(&args[FORWARD_THREAD], 0) > 0;
+    struct open_row *open = &walking->tracks[op->track];
+    struct open_span span = innermost(open, op->row->start_ns);
     int status = GAIT_OK;
-    if (is_backward(event))
-        see_backward(walking, event, seq, &span);
+    if (is_backward)
+        see_backward(walking, op->ns, seq, &span);
     else if (seq >= 0 && !span.is_backward)
         status = note_forward(walking, seq, span.node);
-    if (!status)
-        status = note_owner(walking, event, &span);
     walking->tree->nodes[span.node].ops++;
-    const struct module_op op = {.event = event,
-                                 .role = walking->sites[event->site].role,
-                                 .number = (uint32_t)walking->owner_count - 1,
-                                 .node = span.node,
-                                 .pass = span.pass,
-                                 .depth = depth};
+    op->node = span.node;
+    op->pass = span.pass;
     if (!status && walking->wish->visit)
-        status = walking->wish->visit(&op, walking->wish->context);
-    span.end_ns = end_of(event);
-    span.op_depth = depth + 1;
-    return status ? status : open_span(row, span);
-}
-
-static int see_device(struct walking *walking, const struct gait_event *event)
-{
-    const struct array_shape shape = {sizeof *walking->works, UINT32_MAX};
-    walking->tree->has_device = true;
-    if (event->duration_ns <= 0)
-        return GAIT_OK;
-    int status = array_reserve((void **)&walking->works, &walking->work_room,
-                               walking->work_count + 1, shape);
+        status = walking->wish->visit(op, walking->wish->context);
     if (!status)
-        walking->works[walking->work_count++] =
-            (struct work){launch_ops_link(&walking->launches, event->track, event->link),
-                          (uint64_t)event->duration_ns, walking->sites[event->site].role};
-    return status;
+        status = find_owner(walking, open, op, ret_owner);
+    span.end_ns = op->row->end_ns;
+    return status ? status : open_span(open, span);
 }
 
-static void note_time(struct module_tree *tree, const struct gait_event *event)
+// --- rows ------------------------------------------------------------------------------
+
+static struct module_op op_of(const struct walking *walking, const struct fact_slice *slice,
+                              const struct fact_rows *track, const struct fact_row *row)
 {
-    if (event->start_ns < tree->begin_ns)
-        tree->begin_ns = event->start_ns;
-    if (event->duration_ns >= 0 && end_of(event) > tree->end_ns)
-        tree->end_ns = end_of(event);
+    return (struct module_op){.slice = slice,
+                              .row = row,
+                              .track = track->track,
+                              .name = walking->sites[row->site].name,
+                              .role = walking->sites[row->site].role,
+                              .ns = length_of(row)};
 }
 
-static int see(struct walking *walking, const struct gait_event *event)
+static void note_time(struct module_tree *tree, const struct fact_row *row)
 {
-    struct known_site *site = &walking->sites[event->site];
+    if (row->start_ns < tree->begin_ns)
+        tree->begin_ns = row->start_ns;
+    if (row->end_ns != FACT_OPEN && row->end_ns > tree->end_ns)
+        tree->end_ns = row->end_ns;
+}
+
+static int see(void *context, const struct fact_slice *slice, const struct feed_head *head,
+               uint32_t *ret_owner)
+{
+    struct walking *walking = context;
     struct module_tree *tree = walking->tree;
-    int status = site->kind == SITE_UNKNOWN ? learn_site(walking, event, site) : GAIT_OK;
-    if (status)
-        return status;
-    if (site->kind == SITE_MODULE || site->kind == SITE_OP)
-        note_time(tree, event);
-    if (site->kind == SITE_MODULE)
-        return see_module(walking, &walking->tracks[event->track], event);
-    if (site->kind == SITE_OP)
-        return see_op(walking, &walking->tracks[event->track], event);
-    if (site->kind == SITE_CALL)
-        return launch_ops_add_call(&walking->launches, event->track, event->start_ns, event->link);
-    if (site->kind == SITE_DEVICE)
-        return see_device(walking, event);
-    if (site->kind == SITE_STEP && event->duration_ns > 0) {
-        tree->step_ns += (uint64_t)event->duration_ns;
-        tree->step_count++;
+    const struct fact_row *row = head->row;
+    struct known_site *site = &walking->sites[row->site];
+    struct gait_arg args[KEYS];
+    int status = GAIT_OK;
+    if (site->kind == SITE_STEP) {
+        tree->step_ns += length_of(row);
+        tree->step_count += length_of(row) > 0;
+        return GAIT_OK;
     }
-    return GAIT_OK;
+    note_time(tree, row);
+    if (site->kind == SITE_OP || site->wants_class)
+        status = fact_args(slice, row, &walking->args, args);
+    if (!status && site->wants_class)
+        status = learn_class(walking, &args[CLASS], site);
+    if (!status && site->kind == SITE_MODULE)
+        return see_module(walking, &walking->tracks[head->track->track], row);
+    struct module_op op = op_of(walking, slice, head->track, row);
+    return status ? status : see_op(walking, &op, args, ret_owner);
+}
+
+static int see_device(struct walking *walking, const struct fact_slice *slice,
+                      const struct fact_rows *track, const struct fact_row *row)
+{
+    const struct launch *launch = launches_find(&walking->launches, track->shard, row->link);
+    const uint32_t owner = launch && launch->op != GAIT_NO_SITE ? launch->op : 0;
+    const uint64_t *tuple = &walking->owners.tuples[3 * (size_t)owner];
+    struct module_op kernel = op_of(walking, slice, track, row);
+    kernel.is_kernel = true;
+    kernel.node = (uint32_t)tuple[0];
+    kernel.pass = (enum module_pass)tuple[1];
+    kernel.mark = (uint32_t)tuple[2];
+    walking->tree->has_device = true;
+    walking->tree->nodes[kernel.node].device_ns[kernel.pass] += kernel.ns;
+    return kernel.role == ROLE_COLLECTIVE && kernel.ns && walking->wish->visit
+               ? walking->wish->visit(&kernel, walking->wish->context)
+               : GAIT_OK;
+}
+
+static int see_devices(struct walking *walking, const struct fact_slice *slice)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < slice->count; i++) {
+        const struct fact_rows *track = &slice->tracks[i];
+        for (size_t at = 0; at < track->count && !status; at++)
+            if (walking->sites[track->rows[at].site].kind == SITE_DEVICE)
+                status = see_device(walking, slice, track, &track->rows[at]);
+    }
+    return status;
 }
 
 // --- all -------------------------------------------------------------------------------
-
-static int read_events(struct walking *walking, struct gait_trace *trace,
-                       const struct gait_query *query)
-{
-    struct gait_cursor *cursor = NULL;
-    struct gait_event event;
-    int status = gait_cursor_open(trace, query, &cursor);
-    if (status)
-        return status;
-    while ((status = gait_cursor_next(cursor, &event)) == 1) {
-        status = see(walking, &event);
-        if (status)
-            break;
-    }
-    gait_cursor_close(cursor);
-    return status;
-}
-
-static int read_shard(struct walking *walking, struct gait_trace *trace)
-{
-    struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN};
-    uint32_t *tracks = malloc(((size_t)walking->track_count + 1) * sizeof *tracks);
-    if (!tracks)
-        return fail(GAIT_ERR_MEMORY, "no memory to read modules");
-    query.tracks = tracks;
-    int status = GAIT_OK;
-    for (uint32_t i = 0; !status && i < walking->track_count; i++) {
-        struct gait_track_info info;
-        status = gait_trace_track(trace, i, &info);
-        if (!status && shard_owner(trace, info.shard) == walking->wish->shard && !info.internal)
-            tracks[query.track_count++] = i;
-    }
-    if (!status && query.track_count)
-        status = read_events(walking, trace, &query);
-    free(tracks);
-    return status;
-}
-
-// What is nowhere known belongs to the root.
-static int join_devices(struct walking *walking)
-{
-    const struct module_wish *wish = walking->wish;
-    int status = walking->work_count ? launch_ops_sort(&walking->launches) : GAIT_OK;
-    for (size_t i = 0; i < walking->work_count && !status; i++) {
-        const struct work *work = &walking->works[i];
-        const uint32_t number = launch_ops_find(&walking->launches, work->link);
-        const struct owner owner = number == LAUNCH_NONE
-                                       ? (struct owner){MODULE_NONE, MODULE_FORWARD}
-                                       : walking->owners[number];
-        const struct module_op kernel = {
-            .role = work->role, .number = number, .duration_ns = work->ns, .node = owner.node};
-        walking->tree->nodes[owner.node].device_ns[owner.pass] += work->ns;
-        if (work->role == ROLE_COLLECTIVE && wish->visit)
-            status = wish->visit(&kernel, wish->context);
-    }
-    return status;
-}
 
 static void sum_up(struct module_tree *tree)
 {
@@ -456,20 +412,41 @@ static void sum_up(struct module_tree *tree)
     }
 }
 
+static int read_slices(struct walking *walking, struct rank_stream *stream)
+{
+    struct fact_slice slice;
+    int status = GAIT_OK, is_more;
+    while (!status && (is_more = rank_stream_next(stream, &slice))) {
+        status = is_more == 1 ? launches_add(&walking->launches, &slice) : is_more;
+        if (!status)
+            status = see_devices(walking, &slice);
+    }
+    return status;
+}
+
 static int make(struct walking *walking, struct gait_trace *trace)
 {
-    int status = GAIT_OK;
-    walking->track_count = gait_trace_track_count(trace);
-    walking->sites = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *walking->sites);
-    walking->tracks = calloc((size_t)walking->track_count + 1, sizeof *walking->tracks);
-    if (!walking->sites || !walking->tracks)
+    static const uint64_t nowhere[3] = {MODULE_NONE, MODULE_FORWARD, 0};
+    struct rank_stream *stream = NULL;
+    uint32_t owner;
+    int status = launches_init(&walking->launches, trace, 0);
+    if (!status)
+        status = learn_sites(walking);
+    walking->launches.visit = see;
+    walking->launches.context = walking;
+    walking->tracks = calloc((size_t)gait_trace_track_count(trace) + 1, sizeof *walking->tracks);
+    if (!status && !walking->tracks)
         status = fail(GAIT_ERR_MEMORY, "no memory to read modules");
     if (!status)
         status = add_node(walking->tree, (struct module_node){.name = ""});
     if (!status)
-        status = read_shard(walking, trace);
+        status = tuple_map_add(&walking->owners, nowhere, &owner);
     if (!status)
-        status = join_devices(walking);
+        status = rank_stream_open(&stream, trace, walking->wish->shard,
+                                  &(struct stream_wish){.columns = FACT_LINKS | FACT_ARGS});
+    if (!status)
+        status = read_slices(walking, stream);
+    rank_stream_close(stream);
     if (!status)
         sum_up(walking->tree);
     return status;
@@ -478,23 +455,24 @@ static int make(struct walking *walking, struct gait_trace *trace)
 int module_tree_make(struct module_tree *tree, struct gait_trace *trace,
                      const struct module_wish *wish)
 {
-    struct walking walking = {.tree = tree, .wish = wish};
+    struct walking walking = {.tree = tree, .wish = wish, .trace = trace};
     *tree = (struct module_tree){.begin_ns = INT64_MAX, .end_ns = INT64_MIN};
     arena_init(&tree->arena, MOST_TEXT);
     tuple_map_init(&walking.keys, 2);
     tuple_map_init(&walking.seqs, 1);
-    launch_ops_init(&walking.launches, trace);
+    tuple_map_init(&walking.owners, 3);
+    arg_keys_init(&walking.args, key_names, KEYS);
     int status = make(&walking, trace);
     tuple_map_finish(&walking.keys);
     tuple_map_finish(&walking.seqs);
-    launch_ops_finish(&walking.launches);
-    for (uint32_t i = 0; walking.tracks && i < walking.track_count; i++)
+    tuple_map_finish(&walking.owners);
+    launches_finish(&walking.launches);
+    arg_keys_finish(&walking.args);
+    for (uint32_t i = 0; walking.tracks && i < gait_trace_track_count(trace); i++)
         free(walking.tracks[i].spans);
     free(walking.tracks);
     free(walking.sites);
     free(walking.seq_nodes);
-    free(walking.owners);
-    free(walking.works);
     return status;
 }
 

@@ -11,8 +11,8 @@
 
 #include <gait/trace.h>
 
-#include "analyse/device/launch_ops.h"
 #include "base/arena.h"
+#include "facts/fact_slice.h"
 #include "vocabulary/roles.h"
 
 enum module_pass {
@@ -41,18 +41,20 @@ struct module_node {
     uint64_t all_device_ns;            // with the modules inside
 };
 
-// An op or a range, and where it ran; or, once all ops were told, a kernel of communication, with
-// the number of the op that launched it, and its place.
+// An op or a range, and where it ran; or a kernel of communication, and where its op did.
 struct module_op {
-    const struct gait_event *event; // of a kernel NULL
+    const struct fact_slice *slice;
+    const struct fact_row *row;
+    uint32_t track;
+    const char *name;
     enum role role;
-    uint32_t number;      // of ops: 0, 1, 2 ..., as they are told; LAUNCH_NONE: not known
-    uint64_t duration_ns; // of a kernel
+    bool is_kernel;
+    uint64_t ns; // 0: it never ended
     uint32_t node;
     enum module_pass pass;
-    uint32_t depth; // in ops of its thread: 0 is called by none
+    uint32_t mark; // of an op what the visitor puts there; of a kernel its op's, 0: not known
 };
-typedef int module_visit(const struct module_op *op, void *context); // not 0 stops
+typedef int module_visit(struct module_op *op, void *context); // not 0 stops
 
 struct module_wish {
     uint32_t shard;

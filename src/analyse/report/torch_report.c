@@ -175,7 +175,7 @@ static int make(struct torch_reading *reading, struct run_report *report, struct
     if (!status)
         status = name_phases(report);
     if (!status)
-        status = torch_memory_find(&torch->memory, trace, &reading->memory);
+        status = torch_memory_find(&torch->memory, trace);
     if (!status)
         status = torch_walks_read(torch, trace, &report->arena);
     if (status)
@@ -235,7 +235,6 @@ size_t torch_report_asks(struct torch_reading *reading, struct pass_ask *asks)
     asks[0] = (struct pass_ask){&inventory_analysis, &reading->torch->survey};
     asks[1] = (struct pass_ask){&torch_ranks_analysis, reading->ranks};
     asks[2] = (struct pass_ask){&torch_counters_analysis, &reading->counters};
-    asks[3] = (struct pass_ask){&memory_rows_analysis, &reading->memory};
     return TORCH_REPORT_ASKS;
 }
 
@@ -255,5 +254,4 @@ void torch_reading_finish(struct torch_reading *reading)
     torch_ranks_finish(reading->ranks);
     free(reading->ranks);
     torch_counters_finish(&reading->counters);
-    memory_rows_finish(&reading->memory);
 }

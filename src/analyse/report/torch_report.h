@@ -112,10 +112,9 @@ struct torch_reading {
     struct torch_report *torch; // NULL: the run is none
     struct torch_ranks *ranks;
     struct torch_counters counters;
-    struct memory_rows memory;
 };
 
-enum { TORCH_REPORT_ASKS = 4 };
+enum { TORCH_REPORT_ASKS = 3 };
 
 // For a PyTorch run, sets reading->torch, in the report's memory. The facts of `main_track`
 // are kept for the case that there are no steps; UINT32_MAX: of none.

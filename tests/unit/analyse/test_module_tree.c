@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules from rows that are written down: their times, and whose work devices did.
+#define _GNU_SOURCE
+#include "analyse/modules/module_tree.h"
+
+#include "support/fact_literals.h"
+#include "support/tap.h"
+
+enum { NET = 1, LINEAR, MM, RANGE, BACKWARD, LAUNCH, GEMM, REDUCE, STEP };
+
+static const struct literal_site sites[] = {
+    {"python_function", "nn.Module: Net_0"},
+    {"python_function", "nn.Module: Linear_0"},
+    {"cpu_op", "aten::mm"},
+    {"user_annotation", "my range"},
+    {"cpu_op", "torch::autograd::AccumulateGrad"},
+    {"cuda_runtime", "cudaLaunchKernel"},
+    {"kernel", "gemm"},
+    {"kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)"},
+    {"user_annotation", "ProfilerStep#3"},
+    {0}};
+
+// thread  |step-------------------------------------------------------------------------|
+//          |Net------------------------------------------|   |mm|    |AccumulateGrad|
+//            |Linear---------|     |range: call 2|              call 4     call 3
+//              |mm: call 1|
+// stream                    |gemm 1|          |gemm 2|             |gemm 4|       |nccl 3|
+static const struct literal_row rows[] = {
+    {1, STEP, 0, 1000, 0, 0, 0},      {1, NET, 10, 500, 0, 1, 0},
+    {1, LINEAR, 20, 200, 0, 2, 0},    {1, MM, 30, 100, 0, 3, 0},
+    {1, LAUNCH, 40, 50, 1, 4, 0},     {1, RANGE, 300, 400, 0, 2, 0},
+    {1, LAUNCH, 310, 320, 2, 3, 0},   {1, MM, 600, 700, 0, 1, 0},
+    {1, LAUNCH, 610, 620, 4, 2, 0},   {1, BACKWARD, 800, 900, 0, 1, 0},
+    {1, LAUNCH, 810, 820, 3, 2, 0},   {101, GEMM, 150, 157, 1, 0, 0},
+    {101, GEMM, 350, 361, 2, 0, 0},   {101, GEMM, 650, 663, 4, 0, 0},
+    {101, REDUCE, 850, 867, 3, 0, 0}, {0}};
+
+struct seen {
+    unsigned ops, kernels;
+    uint32_t mark; // of the kernel
+};
+
+// Each op is marked by its place in the order.
+static int see(struct module_op *op, void *context)
+{
+    struct seen *seen = context;
+    if (op->is_kernel) {
+        seen->kernels++;
+        seen->mark = op->mark;
+    } else {
+        op->mark = ++seen->ops;
+    }
+    return 0;
+}
+
+TEST("modules: work of devices is of the module around the op or range that called it")
+{
+    struct seen seen = {.ops = 0};
+    const struct module_wish wish = {.visit = see, .context = &seen};
+    struct literal_rank rank;
+    struct module_tree tree;
+    literal_open(&rank, sites, rows);
+    if (!ok(!module_tree_make(&tree, &rank.trace, &wish)) || !is_u64(tree.count, 3))
+        return;
+    const struct module_node *nowhere = &tree.nodes[0], *net = &tree.nodes[1],
+                             *linear = &tree.nodes[2];
+    is_str(net->name, "Net_0");
+    is_str(linear->kind, "Linear");
+    is_u64(linear->parent, 1);
+    is_u64(net->ns[MODULE_FORWARD], 490);
+    is_u64(net->inside_ns, 180);
+    is_u64(linear->device_ns[MODULE_FORWARD], 7);
+    is_u64(net->device_ns[MODULE_FORWARD], 11);
+    is_u64(nowhere->device_ns[MODULE_FORWARD], 13);
+    is_u64(nowhere->device_ns[MODULE_BACKWARD], 17);
+    is_u64(nowhere->ns[MODULE_BACKWARD], 100);
+    is_u64(tree.step_ns, 1000);
+    is_u64(seen.ops, 4);
+    is_u64(seen.kernels, 1);
+    is_u64(seen.mark, 4);
+    module_tree_finish(&tree);
+    literal_close(&rank);
+}
