@@ -348,7 +348,7 @@ static int see(void *context, const struct fact_slice *slice, const struct feed_
     struct module_tree *tree = walking->tree;
     const struct fact_row *row = head->row;
     struct known_site *site = &walking->sites[row->site];
-    struct gait_arg args[KEYS];
+    struct gait_arg args[KEYS] = {{.key = NULL}};
     int status = GAIT_OK;
     if (site->kind == SITE_STEP) {
         tree->step_ns += length_of(row);

@@ -160,42 +160,20 @@ static int see_module(struct walking *walking, struct walk_track *track,
 
 // Of the arguments the shapes alone are shown.
 static int see_named(struct walking *walking, const struct fact_slice *slice,
-                     const struct fact_row *row, struct gait_event *event)
+                     const struct fact_row *row, const struct gait_event *span)
 {
     struct gait_arg args[KEYS];
     struct gait_site_info site;
+    struct gait_event event = *span;
     int status = gait_trace_site(walking->walk->trace, row->site, &site);
     if (!status)
         status = fact_args(slice, row, &walking->keys, args);
     if (status)
         return status;
-    event->name = site.name;
-    event->args = &args[SHAPES];
-    event->arg_count = args[SHAPES].key != NULL;
-    return see_op(walking, &walking->tracks[event->track], event, args);
-}
-
-static int see_span(struct walking *walking, const struct fact_slice *slice,
-                    const struct feed_head *head)
-{
-    const struct op_walk *walk = walking->walk;
-    const struct fact_row *row = head->row;
-    const enum role role = torch_phases_role(walk->phases, row->site);
-    struct walk_track *track = &walking->tracks[head->track->track];
-    struct gait_event event = {.kind = GAIT_KIND_SPAN,
-                               .track = head->track->track,
-                               .site = row->site,
-                               .start_ns = row->start_ns,
-                               .duration_ns =
-                                   row->end_ns == FACT_OPEN ? -1 : row->end_ns - row->start_ns};
-    leave_ended(track, row->start_ns);
-    if (role == ROLE_MODULE)
-        return see_module(walking, track, &event);
-    if (role != ROLE_PHASE)
-        return see_named(walking, slice, row, &event);
-    struct torch_place inside = place_of(track);
-    inside.phase = walk->phases->site_phases[row->site];
-    return enter(track, &event, false, inside);
+    event.name = site.name;
+    event.args = &args[SHAPES];
+    event.arg_count = args[SHAPES].key != NULL;
+    return see_op(walking, &walking->tracks[event.track], &event, args);
 }
 
 // Those that come before a span that starts then.
