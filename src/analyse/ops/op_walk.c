@@ -176,6 +176,29 @@ static int see_named(struct walking *walking, const struct fact_slice *slice,
     return see_op(walking, &walking->tracks[event.track], &event, args);
 }
 
+static int see_span(struct walking *walking, const struct fact_slice *slice,
+                    const struct feed_head *head)
+{
+    const struct op_walk *walk = walking->walk;
+    const struct fact_row *row = head->row;
+    const enum role role = torch_phases_role(walk->phases, row->site);
+    struct walk_track *track = &walking->tracks[head->track->track];
+    const struct gait_event event = {
+        .kind = GAIT_KIND_SPAN,
+        .track = head->track->track,
+        .site = row->site,
+        .start_ns = row->start_ns,
+        .duration_ns = row->end_ns == FACT_OPEN ? -1 : row->end_ns - row->start_ns};
+    leave_ended(track, row->start_ns);
+    if (role == ROLE_MODULE)
+        return see_module(walking, track, &event);
+    if (role != ROLE_PHASE)
+        return see_named(walking, slice, row, &event);
+    struct torch_place inside = place_of(track);
+    inside.phase = walk->phases->site_phases[row->site];
+    return enter(track, &event, false, inside);
+}
+
 // Those that come before a span that starts then.
 static int see_memory(struct walking *walking, int64_t until_ns)
 {
