@@ -17,7 +17,7 @@
 #include "load/shard/open_events.h"
 #include "load/shard_owner.h"
 
-enum { SLICE_ROWS = 1 << 16, MOST_FRAMES = 1 << 28, MOST_ROWS = 1 << 30 };
+enum { SLICE_ROWS = 1 << 13, MOST_FRAMES = 1 << 28, MOST_ROWS = 1 << 30 };
 
 struct stream_frame { // one that was not begun yet
     int64_t first_ns;
@@ -393,19 +393,19 @@ static int reserve_slice(struct rank_stream *stream, size_t rows)
     const size_t pieces = stream->open.count;
     int status = array_reserve((void **)&stream->rows, &stream->row_capacity, rows + 1, row);
     if (!status)
-        status = array_reserve((void **)&stream->room, &stream->room_capacity, rows + 1, row);
-    if (!status)
         status = array_reserve((void **)&stream->ends, &stream->end_capacity, pieces + 1, end);
     return status ? status
                   : array_reserve((void **)&stream->tracks, &stream->track_capacity, pieces + 1,
                                   track);
 }
 
-// The rows of a track, whose pieces stand together from `first` on; gives the place behind.
-static size_t fill_track(const struct rank_stream *stream, size_t first, struct fact_row *rows,
-                         struct fact_rows *track)
+// The rows of a track, whose pieces stand together from `*at` on, which moves behind them.
+static int fill_track(struct rank_stream *stream, size_t *at, struct fact_row *rows,
+                      struct fact_rows *track)
 {
+    const struct array_shape shape = {sizeof *stream->room, MOST_ROWS};
     struct stream_piece *const *pieces = stream->open.pieces;
+    const size_t first = *at;
     size_t runs = 0, i = first;
     *track = (struct fact_rows){pieces[first]->track, pieces[first]->shard, rows, 0};
     for (; i < stream->open.count && pieces[i]->track == pieces[first]->track; i++) {
@@ -413,8 +413,14 @@ static size_t fill_track(const struct rank_stream *stream, size_t first, struct 
         track->count += pieces[i]->end - pieces[i]->at;
         stream->ends[runs++] = track->count;
     }
-    run_merge(rows, stream->room, stream->ends, runs);
-    return i;
+    *at = i;
+    if (runs == 1)
+        return GAIT_OK;
+    const int status =
+        array_reserve((void **)&stream->room, &stream->room_capacity, track->count + 1, shape);
+    if (!status)
+        run_merge(rows, stream->room, stream->ends, runs);
+    return status;
 }
 
 static bool is_in_order(const struct fact_rows *track, const struct fact_slice *slice,
@@ -446,7 +452,9 @@ static int fill_slice(struct rank_stream *stream, struct fact_slice *slice)
     slice->tracks = stream->tracks;
     for (size_t i = 0; i < stream->open.count;) {
         struct fact_rows *track = &stream->tracks[slice->count];
-        i = fill_track(stream, i, stream->rows + filled, track);
+        status = fill_track(stream, &i, stream->rows + filled, track);
+        if (status)
+            return status;
         GAIT_ASSERT(is_in_order(track, slice, stream->since_ns));
         filled += track->count;
         slice->count += track->count > 0;

@@ -8,6 +8,7 @@
 
 #include "analyse/report/run_report.h"
 #include "base/fail.h"
+#include "facts/facts.h"
 
 #define NO_LEDGER UINT32_MAX
 
@@ -151,61 +152,44 @@ static void count_threads(const struct run_ledger *ledger)
     }
 }
 
-// The spans of one shard, booked in its own sums.
+// The spans of one rank, booked in its own sums.
 struct part {
     struct run_ledger *ledger;
-    struct span_order *order;
     struct ledger_sum *sums; // NULL: none of its threads has a ledger
 };
 
-static int begin_part(void *opaque, const struct pass_shard *shard, void *answer)
+static int begin_part(void *opaque, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
-    struct part *part = opaque;
-    struct run_ledger *ledger = answer;
-    *part = (struct part){ledger, &ledger->marks->orders[shard->shard], NULL};
-    for (uint32_t i = 0; i < shard->track_count; i++) {
-        const uint32_t place = ledger->ledger_of[shard->first_track + i];
-        if (place == NO_LEDGER)
-            continue;
-        if (!part->sums)
-            part->sums = calloc((size_t)ledger->site_count + 1, sizeof *part->sums);
-        if (!part->sums)
-            return no_memory();
-        ledger->ledgers[place].sums = part->sums;
+    (void)trace;
+    (void)shard;
+    ((struct part *)opaque)->ledger = answer;
+    return GAIT_OK;
+}
+
+static int book_track(struct part *part, struct ledger *ledger, const struct fact_rows *track)
+{
+    if (!part->sums)
+        part->sums = calloc((size_t)part->ledger->site_count + 1, sizeof *part->sums);
+    if (!part->sums)
+        return no_memory();
+    ledger->sums = part->sums;
+    for (size_t i = 0; i < track->count; i++) {
+        const struct fact_row *row = &track->rows[i];
+        ledger_add(ledger, &(struct ledger_span){row->start_ns, row->end_ns, row->site});
     }
-    span_order_sort(part->order);
     return GAIT_OK;
 }
 
-static bool wants_track(const void *opaque, enum gait_kind kind, uint32_t track)
-{
-    const struct part *part = opaque;
-    (void)kind; // spans are all there are
-    return part->ledger->ledger_of[track] != NO_LEDGER;
-}
-
-static void add_span(const struct ordered_span *span, void *context)
-{
-    const struct part *part = context;
-    const uint32_t place = part->ledger->ledger_of[span->track];
-    const struct ledger_span row = {span->start_ns, span->end_ns, span->site};
-    if (place != NO_LEDGER)
-        ledger_add(&part->ledger->ledgers[place], &row);
-}
-
-static int book_rows(void *opaque, const struct gait_batch *batch)
+static int book_rows(void *opaque, const struct fact_slice *slice)
 {
     struct part *part = opaque;
-    span_order_walk(part->order, batch, add_span, part);
-    return GAIT_OK;
-}
-
-static int end_part(void *opaque)
-{
-    struct part *part = opaque;
-    span_order_finish_walk(part->order, add_span, part);
-    span_order_finish(part->order);
-    return GAIT_OK;
+    int status = GAIT_OK;
+    for (size_t i = 0; i < slice->count && !status; i++) {
+        const uint32_t place = part->ledger->ledger_of[slice->tracks[i].track];
+        if (place != NO_LEDGER)
+            status = book_track(part, &part->ledger->ledgers[place], &slice->tracks[i]);
+    }
+    return status;
 }
 
 static int merge_sums(void *answer, void *opaque)
@@ -224,15 +208,11 @@ static void drop_part(void *opaque)
     free(((struct part *)opaque)->sums);
 }
 
-static const struct analysis run_ledger_analysis = {
+static const struct fact_consumer consumer = {
     .name = "run ledger",
-    .kinds = 1u << GAIT_KIND_SPAN,
-    .columns = SPAN_ORDER_WALK_COLUMNS,
     .part_bytes = sizeof(struct part),
     .begin = begin_part,
-    .wants = wants_track,
-    .rows = book_rows,
-    .end = end_part,
+    .slice = book_rows,
     .merge = merge_sums,
     .drop = drop_part,
 };
@@ -305,11 +285,7 @@ int run_ledger_open(struct run_ledger *ledger, struct run_report *report, struct
 
 int run_ledger_book(struct run_ledger *ledger)
 {
-    const struct pass_ask ask = {&run_ledger_analysis, ledger};
-    if (ledger->marks->is_disordered) {
-        ledger->report->ledger_failure = "its spans are too far out of order";
-        return name_phases(ledger);
-    }
-    int status = ledger->windows ? pass_run(ledger->trace, &ask, 1) : GAIT_OK;
+    const struct fact_ask ask = {&consumer, ledger};
+    const int status = ledger->windows ? facts_run(ledger->trace, &ask, 1) : GAIT_OK;
     return status ? status : name_phases(ledger);
 }

@@ -11,10 +11,8 @@ enum { MAX_STEPS = 1 << 24 };
 
 struct part {
     struct run_marks *marks;
-    struct span_order *order; // the shard's, in marks->orders
-    struct buffer steps;      // of struct step_row
+    struct buffer steps; // of struct step_row
     uint64_t open_steps;
-    bool is_disordered;
 };
 
 static int no_memory(void)
@@ -44,13 +42,11 @@ int run_marks_init(struct run_marks *marks, const struct gait_trace *trace)
 {
     const uint32_t tracks = gait_trace_track_count(trace);
     const size_t room = (size_t)tracks + 1;
-    *marks = (struct run_marks){.shard_count = gait_trace_shard_count(trace)};
+    *marks = (struct run_marks){.busy_ns = calloc(room, sizeof *marks->busy_ns)};
     buffer_init(&marks->steps, MAX_STEPS * sizeof(struct step_row));
-    marks->busy_ns = calloc(room, sizeof *marks->busy_ns);
-    marks->orders = calloc((size_t)marks->shard_count + 1, sizeof *marks->orders);
     marks->rank_of_track = calloc(room, sizeof *marks->rank_of_track);
     marks->end_ns = calloc(room, sizeof *marks->end_ns);
-    if (!marks->busy_ns || !marks->orders || !marks->rank_of_track || !marks->end_ns)
+    if (!marks->busy_ns || !marks->rank_of_track || !marks->end_ns)
         return no_memory();
     return read_ranks(marks, trace, tracks);
 }
@@ -59,23 +55,20 @@ void run_marks_finish(struct run_marks *marks)
 {
     if (!marks)
         return;
-    for (uint32_t i = 0; marks->orders && i < marks->shard_count; i++)
-        span_order_finish(&marks->orders[i]);
     buffer_finish(&marks->steps);
     free(marks->busy_ns);
-    free(marks->orders);
     free(marks->rank_of_track);
     free(marks->end_ns);
-    *marks = (struct run_marks){.shard_count = 0};
+    *marks = (struct run_marks){.busy_ns = NULL};
 }
 
 static int begin(void *opaque, const struct pass_shard *shard, void *answer)
 {
     struct part *part = opaque;
+    (void)shard;
     part->marks = answer;
-    part->order = &part->marks->orders[shard->shard];
     buffer_init(&part->steps, MAX_STEPS * sizeof(struct step_row));
-    return span_order_init(part->order, shard->first_track, shard->track_count);
+    return GAIT_OK;
 }
 
 static int add_steps(struct part *part, const struct gait_batch *batch)
@@ -120,9 +113,6 @@ static int add_rows(void *opaque, const struct gait_batch *batch)
     if (batch->kind == GAIT_KIND_STEP)
         return add_steps(part, batch);
     add_busy(part->marks, batch);
-    // without a ledger the rest of the report is still worth having
-    if (!part->is_disordered && span_order_survey(part->order, batch))
-        part->is_disordered = true;
     return GAIT_OK;
 }
 
@@ -131,7 +121,6 @@ static int merge(void *answer, void *opaque)
     struct run_marks *marks = answer;
     const struct part *part = opaque;
     marks->open_steps += part->open_steps;
-    marks->is_disordered |= part->is_disordered;
     return part->steps.used ? buffer_append(&marks->steps, part->steps.bytes, part->steps.used)
                             : GAIT_OK;
 }
@@ -144,7 +133,7 @@ static void drop(void *opaque)
 const struct analysis run_marks_analysis = {
     .name = "run marks",
     .kinds = 1u << GAIT_KIND_STEP | 1u << GAIT_KIND_SPAN,
-    .columns = SPAN_ORDER_SURVEY_COLUMNS | GAIT_COLUMN_ID,
+    .columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_DEPTH | GAIT_COLUMN_ID,
     .part_bytes = sizeof(struct part),
     .begin = begin,
     .rows = add_rows,

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first look at a run of any kind: the steps that were marked, how long each
-// thread was inside spans, and what the second look needs to see them in order.
+// A first look at a run of any kind: the steps that were marked, and how long each thread was
+// inside spans.
 #ifndef GAIT_ANALYSE_RUN_MARKS_H
 #define GAIT_ANALYSE_RUN_MARKS_H
 
 #include <stdbool.h>
 
-#include "analyse/time/span_order.h"
 #include "base/buffer.h"
 #include "load/pass/pass.h"
 
 struct run_marks {
-    struct buffer steps;       // of struct step_row, of all shards
-    uint64_t open_steps;       // begun and never ended
-    uint64_t *busy_ns;         // of a track: inside outermost spans
-    struct span_order *orders; // of a shard's spans
-    bool is_disordered;        // more of them are out of order than are kept
-    uint32_t shard_count;
+    struct buffer steps;     // of struct step_row, of all shards
+    uint64_t open_steps;     // begun and never ended
+    uint64_t *busy_ns;       // of a track: inside outermost spans
     uint32_t *rank_of_track; // ranks as steps_merge() wants them
     int64_t *end_ns;         // of a track: where spans without an end are cut off
 };
