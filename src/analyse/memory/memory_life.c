@@ -33,7 +33,7 @@ struct nest {
 
 struct window { // its begin
     int64_t at_ns;
-    uint32_t shard;
+    uint32_t rank, shard;
 };
 
 struct walk {
@@ -278,7 +278,7 @@ static void begin_windows(struct walk *walk, int64_t until_ns)
 {
     for (; walk->next_window < walk->window_count; walk->next_window++) {
         const struct window *window = &walk->windows[walk->next_window];
-        if (window->at_ns > until_ns)
+        if (window->rank > walk->rank || (window->rank == walk->rank && window->at_ns > until_ns))
             return;
         for (size_t i = 0; i < walk->devices.count; i++)
             if (walk->devices.tuples[3 * i] == window->shard)
@@ -313,32 +313,34 @@ static int note_windows(const struct gait_batch *batch, void *context)
     for (size_t i = 0; i < batch->rows && !status; i++) {
         if (batch->phase[i] || site_role(walk->trace, batch->site[i]) != ROLE_WINDOW)
             continue;
+        const uint32_t shard = shard_of(walk, batch->track);
         status = array_reserve((void **)&walk->windows, &walk->window_room, walk->window_count + 1,
                                shape);
         if (!status)
             walk->windows[walk->window_count++] =
-                (struct window){batch->start_ns[i], shard_of(walk, batch->track)};
+                (struct window){batch->start_ns[i], shard_owner(walk->trace, shard), shard};
     }
     return status;
 }
 
-static int by_time(const void *left, const void *right)
+static int by_rank_and_time(const void *left, const void *right)
 {
     const struct window *a = left, *b = right;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
 // Not by the cursor, which pairs begins with ends, and decodes frames four times for that.
-static int find_windows(struct walk *walk, const struct gait_query *query)
+static int find_windows(struct walk *walk)
 {
-    struct gait_query asked = *query;
-    asked.kinds = 1u << GAIT_KIND_ASYNC;
-    walk->window_count = walk->next_window = 0;
+    const struct gait_query query = {
+        .size = sizeof query, .internal = !walk->has_peaks_alone, .kinds = 1u << GAIT_KIND_ASYNC};
     const int status =
-        gait_scan(walk->trace, &asked, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_PHASE,
+        gait_scan(walk->trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_PHASE,
                   note_windows, walk);
     if (!status && walk->window_count)
-        qsort(walk->windows, walk->window_count, sizeof *walk->windows, by_time);
+        qsort(walk->windows, walk->window_count, sizeof *walk->windows, by_rank_and_time);
     return status;
 }
 
@@ -346,9 +348,7 @@ static int read_events(struct walk *walk, const struct gait_query *query)
 {
     struct gait_cursor *cursor;
     struct gait_event event;
-    int status = find_windows(walk, query);
-    if (!status)
-        status = gait_cursor_open(walk->trace, query, &cursor);
+    int status = gait_cursor_open(walk->trace, query, &cursor);
     if (status)
         return status;
     while ((status = gait_cursor_next(cursor, &event)) == 1) {
@@ -384,7 +384,8 @@ static int read_rank(struct walk *walk, uint32_t rank, uint32_t *tracks)
 static int read_ranks(struct walk *walk)
 {
     uint32_t *tracks = malloc(((size_t)gait_trace_track_count(walk->trace) + 1) * sizeof *tracks);
-    int status = tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
+    int status =
+        tracks ? find_windows(walk) : fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
     for (uint32_t i = 0; i < gait_trace_shard_count(walk->trace) && !status; i++)
         if (shard_owner(walk->trace, i) == i)
             status = read_rank(walk, i, tracks);

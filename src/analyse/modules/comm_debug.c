@@ -10,6 +10,7 @@
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/slice.h"
 #include "load/arg_keys.h"
 
 enum { MOST_ENTRIES = 1 << 22, MOST_TEXT = 1 << 26 };
@@ -35,11 +36,6 @@ static const char *const key_names[KEYS] = {"Input Dims",    "Collective name",
 
 // --- names -----------------------------------------------------------------------------
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 // What moves data, by how the names begin that c10d, its functional ops and
 // record_param_comms have: all_reduce, allreduce_, _allgather_base, reduce_scatter ...
 static bool moves(const char *name)
@@ -48,7 +44,7 @@ static bool moves(const char *name)
                                         "broadcast", "gather", "scatter", "send",
                                         "recv",      "isend",  "irecv",   "coalesced"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (begins(name, names[i]))
+        if (slice_starts_with(slice_of(name), names[i]))
             return true;
     return false;
 }
@@ -60,7 +56,7 @@ static bool is_collective(const char *name)
     if (strcmp(name, "record_param_comms") == 0)
         return true;
     for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++)
-        if (begins(name, spaces[i]))
+        if (slice_starts_with(slice_of(name), spaces[i]))
             return moves(name + strlen(spaces[i]));
     return false;
 }

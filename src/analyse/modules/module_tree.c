@@ -9,6 +9,7 @@
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/slice.h"
 #include "facts/launches.h"
 #include "facts/rank_stream.h"
 #include "load/arg_keys.h"
@@ -66,11 +67,6 @@ struct walking {
 
 // --- sites -----------------------------------------------------------------------------
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 // "[pl][module]torch.nn.modules.linear.Linear: layer1.0"
 static int learn_lightning(struct module_tree *tree, const char *words, struct known_site *site)
 {
@@ -105,16 +101,18 @@ static int learn_site(struct walking *walking, const char *name, struct known_si
                                                      [ROLE_ANNOTATION] = SITE_OP,
                                                      [ROLE_STEP] = SITE_STEP};
     const enum role role = site->role;
+    const struct slice text = slice_of(name);
     site->kind = role_is_device_work(role) ? SITE_DEVICE : kinds[role];
     site->name = name;
     site->is_path = true;
-    site->is_backward = begins(name, EVALUATES) || begins(name, "torch::autograd::");
+    site->is_backward =
+        slice_starts_with(text, EVALUATES) || slice_starts_with(text, "torch::autograd::");
     site->wants_class = role == ROLE_MODULE;
-    if (role == ROLE_ANNOTATION && begins(name, LIGHTNING_MODULE)) {
+    if (role == ROLE_ANNOTATION && slice_starts_with(text, LIGHTNING_MODULE)) {
         site->kind = SITE_MODULE;
         return learn_lightning(walking->tree, name + strlen(LIGHTNING_MODULE), site);
     }
-    if (role == ROLE_PYTHON && begins(name, FOREIGN_MODULE)) {
+    if (role == ROLE_PYTHON && slice_starts_with(text, FOREIGN_MODULE)) {
         site->kind = SITE_MODULE;
         site->is_path = false;
         return learn_foreign(walking->tree, name + strlen(FOREIGN_MODULE), site);
@@ -355,15 +353,18 @@ static int see(void *context, const struct fact_slice *slice, const struct feed_
         tree->step_count += length_of(row) > 0;
         return GAIT_OK;
     }
+    const bool is_module = site->kind == SITE_MODULE;
     note_time(tree, row);
-    if (site->kind == SITE_OP || site->wants_class)
+    if (!is_module || site->wants_class)
         status = fact_args(slice, row, &walking->args, args);
     if (!status && site->wants_class)
         status = learn_class(walking, &args[CLASS], site);
-    if (!status && site->kind == SITE_MODULE)
+    if (status)
+        return status;
+    if (is_module)
         return see_module(walking, &walking->tracks[head->track->track], row);
     struct module_op op = op_of(walking, slice, head->track, row);
-    return status ? status : see_op(walking, &op, args, ret_owner);
+    return see_op(walking, &op, args, ret_owner);
 }
 
 static int see_device(struct walking *walking, const struct fact_slice *slice,
