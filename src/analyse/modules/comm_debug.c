@@ -75,14 +75,14 @@ static bool is_trivial(const char *name)
 // NULL: there is none, or no memory for it, which only makes the answer shorter.
 static const char *text_of(struct comm_debug *debug, const struct gait_arg *arg)
 {
-    if (!arg->key || (arg->kind != GAIT_ARG_TEXT && arg->kind != GAIT_ARG_JSON))
+    if (arg->kind != GAIT_ARG_TEXT && arg->kind != GAIT_ARG_JSON)
         return NULL;
     return intern_text(&debug->texts, (struct slice){(const uint8_t *)arg->text, arg->text_bytes});
 }
 
 static uint64_t count_of(const struct gait_arg *arg)
 {
-    return arg->key && arg->kind == GAIT_ARG_INT && arg->integer > 0 ? (uint64_t)arg->integer : 0;
+    return arg->kind == GAIT_ARG_INT && arg->integer > 0 ? (uint64_t)arg->integer : 0;
 }
 
 // --- entries ---------------------------------------------------------------------------
