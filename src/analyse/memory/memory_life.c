@@ -362,17 +362,27 @@ static int read_events(struct walk *walk, const struct gait_query *query)
     return status;
 }
 
+static void add_tracks(const struct run *run, uint32_t shard, struct gait_query *query,
+                       uint32_t *tracks)
+{
+    const size_t end = shard + 1 < run->shard_count ? run->shards[shard + 1]->dictionary.first_track
+                                                    : run->tracks.count;
+    for (size_t i = run->shards[shard]->dictionary.first_track; i < end; i++)
+        tracks[query->track_count++] = (uint32_t)i;
+}
+
 static int read_rank(struct walk *walk, uint32_t rank, uint32_t *tracks)
 {
+    const struct run *run = &walk->trace->run;
     struct gait_query query = {.size = sizeof query,
                                .internal = !walk->has_peaks_alone,
                                .kinds = 1u << GAIT_KIND_MEMORY,
                                .tracks = tracks};
     if (!walk->has_peaks_alone)
         query.kinds |= 1u << GAIT_KIND_MARK | 1u << GAIT_KIND_COUNTER;
-    for (uint32_t i = 0; i < gait_trace_track_count(walk->trace); i++)
-        if (shard_owner(walk->trace, walk->trace->run.tracks.tracks[i].info.shard) == rank)
-            tracks[query.track_count++] = i;
+    add_tracks(run, rank, &query, tracks);
+    for (uint32_t i = shard_owned_first(run, rank); i != RUN_NO_SHARD; i = shard_owned_next(run, i))
+        add_tracks(run, i, &query, tracks);
     walk->rank = rank;
     walk->slice = (struct fact_slice){.until_ns = walk->has_peaks_alone ? INT64_MAX : INT64_MIN};
     const int status = query.track_count ? read_events(walk, &query) : GAIT_OK;
