@@ -105,6 +105,34 @@ def test_twice_the_frames_take_twice_the_work(build, tmp_path, table):
     assert least[1] < MOST * least[0]
 
 
+def modules(i):
+    return [{"ph": "X", "cat": "python_function", "name": f"nn.Module: M{i}_0", "pid": 1, "tid": 1,
+             "ts": 10 * i, "dur": 9}]  # fmt: skip
+
+
+def takings(i):
+    where = {"Device Type": 0, "Device Id": -1, "Addr": 64 * i, "Bytes": 64}
+    return [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": i, "tid": 1, "ts": i, "dur": 5},
+            {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "s": "t", "pid": i,
+             "tid": 1, "ts": i + 1, "args": where}]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "rows", "count"), [("modules", modules, 4000), ("memory", takings, 500)]
+)
+def test_an_answer_takes_twice_the_work(build, tmp_path, command, rows, count):
+    """A module went past all that were beside it, and the cursor of a process past all frames."""
+    least = []
+    for many in (count, 2 * count):
+        source, folder = tmp_path / f"{many}.json", tmp_path / str(many)
+        source.write_text(json.dumps([row for i in range(1, many + 1) for row in rows(i)]))
+        work(build / "gait", "import", source, "-o", folder)
+        spent, done = work(build / "gait", command, "--json", folder)
+        assert (done.returncode, done.stderr) == (0, "")
+        least.append(spent)
+    assert least[1] < MOST * least[0]
+
+
 @pytest.mark.parametrize("where", ["event", "fact", "broken"])
 def test_a_long_packed_string_is_not_read_again_and_again(build, tmp_path, where):
     """It was tried again from its begin with each half MiB that was unpacked."""

@@ -33,7 +33,7 @@ struct nest {
 
 struct window { // its begin
     int64_t at_ns;
-    uint32_t shard;
+    uint32_t rank, shard;
 };
 
 struct walk {
@@ -279,7 +279,7 @@ static void begin_windows(struct walk *walk, int64_t until_ns)
 {
     for (; walk->next_window < walk->window_count; walk->next_window++) {
         const struct window *window = &walk->windows[walk->next_window];
-        if (window->at_ns > until_ns)
+        if (window->rank > walk->rank || (window->rank == walk->rank && window->at_ns > until_ns))
             return;
         for (size_t i = 0; i < walk->devices.count; i++)
             if (walk->devices.tuples[3 * i] == window->shard)
@@ -314,32 +314,34 @@ static int note_windows(const struct gait_batch *batch, void *context)
     for (size_t i = 0; i < batch->rows && !status; i++) {
         if (batch->phase[i] || site_role(walk->trace, batch->site[i]) != ROLE_WINDOW)
             continue;
+        const uint32_t shard = shard_of(walk, batch->track);
         status = array_reserve((void **)&walk->windows, &walk->window_room, walk->window_count + 1,
                                shape);
         if (!status)
             walk->windows[walk->window_count++] =
-                (struct window){batch->start_ns[i], shard_of(walk, batch->track)};
+                (struct window){batch->start_ns[i], shard_owner(walk->trace, shard), shard};
     }
     return status;
 }
 
-static int by_time(const void *left, const void *right)
+static int by_rank_and_time(const void *left, const void *right)
 {
     const struct window *a = left, *b = right;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
 // Not by the cursor, which pairs begins with ends, and decodes frames four times for that.
-static int find_windows(struct walk *walk, const struct gait_query *query)
+static int find_windows(struct walk *walk)
 {
-    struct gait_query asked = *query;
-    asked.kinds = 1u << GAIT_KIND_ASYNC;
-    walk->window_count = walk->next_window = 0;
+    const struct gait_query query = {
+        .size = sizeof query, .internal = !walk->has_peaks_alone, .kinds = 1u << GAIT_KIND_ASYNC};
     const int status =
-        gait_scan(walk->trace, &asked, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_PHASE,
+        gait_scan(walk->trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_PHASE,
                   note_windows, walk);
     if (!status && walk->window_count)
-        qsort(walk->windows, walk->window_count, sizeof *walk->windows, by_time);
+        qsort(walk->windows, walk->window_count, sizeof *walk->windows, by_rank_and_time);
     return status;
 }
 
@@ -347,9 +349,7 @@ static int read_events(struct walk *walk, const struct gait_query *query)
 {
     struct gait_cursor *cursor;
     struct gait_event event;
-    int status = find_windows(walk, query);
-    if (!status)
-        status = gait_cursor_open(walk->trace, query, &cursor);
+    int status = gait_cursor_open(walk->trace, query, &cursor);
     if (status)
         return status;
     while ((status = gait_cursor_next(cursor, &event)) == 1) {
@@ -363,17 +363,27 @@ static int read_events(struct walk *walk, const struct gait_query *query)
     return status;
 }
 
+static void add_tracks(const struct run *run, uint32_t shard, struct gait_query *query,
+                       uint32_t *tracks)
+{
+    const size_t end = shard + 1 < run->shard_count ? run->shards[shard + 1]->dictionary.first_track
+                                                    : run->tracks.count;
+    for (size_t i = run->shards[shard]->dictionary.first_track; i < end; i++)
+        tracks[query->track_count++] = (uint32_t)i;
+}
+
 static int read_rank(struct walk *walk, uint32_t rank, uint32_t *tracks)
 {
+    const struct run *run = &walk->trace->run;
     struct gait_query query = {.size = sizeof query,
                                .internal = !walk->has_peaks_alone,
                                .kinds = 1u << GAIT_KIND_MEMORY,
                                .tracks = tracks};
     if (!walk->has_peaks_alone)
         query.kinds |= 1u << GAIT_KIND_MARK | 1u << GAIT_KIND_COUNTER;
-    for (uint32_t i = 0; i < gait_trace_track_count(walk->trace); i++)
-        if (shard_owner(walk->trace, walk->trace->run.tracks.tracks[i].info.shard) == rank)
-            tracks[query.track_count++] = i;
+    add_tracks(run, rank, &query, tracks);
+    for (uint32_t i = shard_owned_first(run, rank); i != RUN_NO_SHARD; i = shard_owned_next(run, i))
+        add_tracks(run, i, &query, tracks);
     walk->rank = rank;
     walk->slice = (struct fact_slice){.until_ns = walk->has_peaks_alone ? INT64_MAX : INT64_MIN};
     const int status = query.track_count ? read_events(walk, &query) : GAIT_OK;
@@ -385,7 +395,8 @@ static int read_rank(struct walk *walk, uint32_t rank, uint32_t *tracks)
 static int read_ranks(struct walk *walk)
 {
     uint32_t *tracks = malloc(((size_t)gait_trace_track_count(walk->trace) + 1) * sizeof *tracks);
-    int status = tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
+    int status =
+        tracks ? find_windows(walk) : fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
     for (uint32_t i = 0; i < gait_trace_shard_count(walk->trace) && !status; i++)
         if (shard_owner(walk->trace, i) == i)
             status = read_rank(walk, i, tracks);

@@ -10,6 +10,7 @@
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/slice.h"
 #include "load/arg_keys.h"
 
 enum { MOST_ENTRIES = 1 << 22, MOST_TEXT = 1 << 26 };
@@ -35,11 +36,6 @@ static const char *const key_names[KEYS] = {"Input Dims",    "Collective name",
 
 // --- names -----------------------------------------------------------------------------
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 // What moves data, by how the names begin that c10d, its functional ops and
 // record_param_comms have: all_reduce, allreduce_, _allgather_base, reduce_scatter ...
 static bool moves(const char *name)
@@ -48,7 +44,7 @@ static bool moves(const char *name)
                                         "broadcast", "gather", "scatter", "send",
                                         "recv",      "isend",  "irecv",   "coalesced"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (begins(name, names[i]))
+        if (slice_starts_with(slice_of(name), names[i]))
             return true;
     return false;
 }
@@ -60,7 +56,7 @@ static bool is_collective(const char *name)
     if (strcmp(name, "record_param_comms") == 0)
         return true;
     for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++)
-        if (begins(name, spaces[i]))
+        if (slice_starts_with(slice_of(name), spaces[i]))
             return moves(name + strlen(spaces[i]));
     return false;
 }
@@ -79,14 +75,14 @@ static bool is_trivial(const char *name)
 // NULL: there is none, or no memory for it, which only makes the answer shorter.
 static const char *text_of(struct comm_debug *debug, const struct gait_arg *arg)
 {
-    if (!arg->key || (arg->kind != GAIT_ARG_TEXT && arg->kind != GAIT_ARG_JSON))
+    if (arg->kind != GAIT_ARG_TEXT && arg->kind != GAIT_ARG_JSON)
         return NULL;
     return intern_text(&debug->texts, (struct slice){(const uint8_t *)arg->text, arg->text_bytes});
 }
 
 static uint64_t count_of(const struct gait_arg *arg)
 {
-    return arg->key && arg->kind == GAIT_ARG_INT && arg->integer > 0 ? (uint64_t)arg->integer : 0;
+    return arg->kind == GAIT_ARG_INT && arg->integer > 0 ? (uint64_t)arg->integer : 0;
 }
 
 // --- entries ---------------------------------------------------------------------------

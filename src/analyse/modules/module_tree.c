@@ -9,15 +9,16 @@
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/slice.h"
 #include "facts/launches.h"
 #include "facts/rank_stream.h"
 #include "load/arg_keys.h"
 #include "load/site_role.h"
 
-enum { MOST_OPEN = 1 << 16, MOST_NODES = 1 << 20, MOST_TEXT = 1 << 24 };
+enum { MOST_OPEN = 1 << 16, MOST_NODES = 1 << 20, MOST_TEXT = 1 << 26 };
 
-#define FOREIGN_MODULE "nn.Module: "
-#define LIGHTNING_MODULE "[pl][module]"
+#define FOREIGN_MODULE "nn.Module: "    // "nn.Module: Conv2d_0"
+#define LIGHTNING_MODULE "[pl][module]" // "[pl][module]torch.nn.modules.linear.Linear: layer1.0"
 #define EVALUATES "autograd::engine::evaluate_function"
 
 enum site_kind { SITE_OTHER, SITE_MODULE, SITE_OP, SITE_STEP, SITE_DEVICE };
@@ -66,58 +67,39 @@ struct walking {
 
 // --- sites -----------------------------------------------------------------------------
 
-static bool begins(const char *text, const char *with)
+static int learn_class(struct module_tree *tree, const char *text, size_t bytes,
+                       struct known_site *site)
 {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-// "[pl][module]torch.nn.modules.linear.Linear: layer1.0"
-static int learn_lightning(struct module_tree *tree, const char *words, struct known_site *site)
-{
-    const char *end = strstr(words, ": ");
-    site->name = end ? end + 2 : words;
-    site->class = end ? arena_text(&tree->arena, words, (size_t)(end - words)) : NULL;
-    return end && !site->class ? fail(GAIT_ERR_MEMORY, "no memory for modules") : GAIT_OK;
-}
-
-// "Conv2d_0"
-static int learn_foreign(struct module_tree *tree, const char *words, struct known_site *site)
-{
-    const char *end = strrchr(words, '_');
-    site->name = words;
-    site->class = end ? arena_text(&tree->arena, words, (size_t)(end - words)) : NULL;
-    return end && !site->class ? fail(GAIT_ERR_MEMORY, "no memory for modules") : GAIT_OK;
-}
-
-static int learn_class(struct walking *walking, const struct gait_arg *arg, struct known_site *site)
-{
-    site->wants_class = false;
-    if (arg->kind != GAIT_ARG_TEXT)
-        return GAIT_OK;
-    site->class = arena_text(&walking->tree->arena, arg->text, arg->text_bytes);
+    site->class = arena_text(&tree->arena, text, bytes);
     return site->class ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for modules");
 }
 
-static int learn_site(struct walking *walking, const char *name, struct known_site *site)
+static int learn_site(struct module_tree *tree, const char *name, struct known_site *site)
 {
     static const enum site_kind kinds[ROLE_COUNT] = {[ROLE_MODULE] = SITE_MODULE,
                                                      [ROLE_OP] = SITE_OP,
                                                      [ROLE_ANNOTATION] = SITE_OP,
                                                      [ROLE_STEP] = SITE_STEP};
     const enum role role = site->role;
+    const struct slice text = slice_of(name);
     site->kind = role_is_device_work(role) ? SITE_DEVICE : kinds[role];
     site->name = name;
     site->is_path = true;
-    site->is_backward = begins(name, EVALUATES) || begins(name, "torch::autograd::");
+    site->is_backward =
+        slice_starts_with(text, EVALUATES) || slice_starts_with(text, "torch::autograd::");
     site->wants_class = role == ROLE_MODULE;
-    if (role == ROLE_ANNOTATION && begins(name, LIGHTNING_MODULE)) {
+    if (role == ROLE_ANNOTATION && slice_starts_with(text, LIGHTNING_MODULE)) {
+        const char *words = name + strlen(LIGHTNING_MODULE), *end = strstr(words, ": ");
         site->kind = SITE_MODULE;
-        return learn_lightning(walking->tree, name + strlen(LIGHTNING_MODULE), site);
+        site->name = end ? end + 2 : words;
+        return end ? learn_class(tree, words, (size_t)(end - words), site) : GAIT_OK;
     }
-    if (role == ROLE_PYTHON && begins(name, FOREIGN_MODULE)) {
+    if (role == ROLE_PYTHON && slice_starts_with(text, FOREIGN_MODULE)) {
+        const char *words = name + strlen(FOREIGN_MODULE), *end = strrchr(words, '_');
         site->kind = SITE_MODULE;
         site->is_path = false;
-        return learn_foreign(walking->tree, name + strlen(FOREIGN_MODULE), site);
+        site->name = words;
+        return end ? learn_class(tree, words, (size_t)(end - words), site) : GAIT_OK;
     }
     return GAIT_OK;
 }
@@ -141,7 +123,7 @@ static int learn_sites(struct walking *walking)
         site->role = site_role(walking->trace, i);
         status = gait_trace_site(walking->trace, i, &info);
         if (!status)
-            status = learn_site(walking, info.name, site);
+            status = learn_site(walking->tree, info.name, site);
         if (site->role != ROLE_RUNTIME)
             walking->launches.kinds[i] = kinds[site->kind];
     }
@@ -159,13 +141,11 @@ static int add_node(struct module_tree *tree, struct module_node node)
     return status;
 }
 
-// The last of a parent's children comes behind the others.
 static void adopt(struct module_tree *tree, uint32_t parent, uint32_t child)
 {
-    uint32_t *place = &tree->nodes[parent].first_child;
-    while (*place)
-        place = &tree->nodes[*place].next;
-    *place = child;
+    struct module_node *node = &tree->nodes[parent];
+    *(node->first_child ? &tree->nodes[node->last_child].next : &node->first_child) = child;
+    node->last_child = child;
 }
 
 static int find_node(struct walking *walking, uint32_t parent, uint32_t site, uint32_t *ret_node)
@@ -204,7 +184,7 @@ uint32_t module_tree_next(const struct module_tree *tree, uint32_t node)
 
 static int64_t number_of(const struct gait_arg *arg, int64_t otherwise)
 {
-    return arg->kind == GAIT_ARG_INT && arg->key ? arg->integer : otherwise;
+    return arg->kind == GAIT_ARG_INT ? arg->integer : otherwise;
 }
 
 static uint64_t length_of(const struct fact_row *row)
@@ -355,15 +335,19 @@ static int see(void *context, const struct fact_slice *slice, const struct feed_
         tree->step_count += length_of(row) > 0;
         return GAIT_OK;
     }
+    const bool is_module = site->kind == SITE_MODULE;
     note_time(tree, row);
-    if (site->kind == SITE_OP || site->wants_class)
+    if (!is_module || site->wants_class)
         status = fact_args(slice, row, &walking->args, args);
-    if (!status && site->wants_class)
-        status = learn_class(walking, &args[CLASS], site);
-    if (!status && site->kind == SITE_MODULE)
+    if (!status && site->wants_class && args[CLASS].kind == GAIT_ARG_TEXT)
+        status = learn_class(tree, args[CLASS].text, args[CLASS].text_bytes, site);
+    site->wants_class = false;
+    if (status)
+        return status;
+    if (is_module)
         return see_module(walking, &walking->tracks[head->track->track], row);
     struct module_op op = op_of(walking, slice, head->track, row);
-    return status ? status : see_op(walking, &op, args, ret_owner);
+    return see_op(walking, &op, args, ret_owner);
 }
 
 static int see_device(struct walking *walking, const struct fact_slice *slice,

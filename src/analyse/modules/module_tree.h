@@ -25,12 +25,12 @@ enum module_pass {
 enum { MODULE_NONE = 0 }; // the node of what ran in no module: the root
 
 struct module_node {
-    const char *name;           // "layer1.0.conv", or "Conv2d_0" where a trace has no paths
-    const char *kind;           // its class, or NULL
-    bool is_path;               // the name is a path from the root module
-    uint32_t parent;            // MODULE_NONE: of a root module, and of the first node
-    uint32_t first_child, next; // 0: none
-    uint32_t depth;             // 1: a root module
+    const char *name; // "layer1.0.conv", or "Conv2d_0" where a trace has no paths
+    const char *kind; // its class, or NULL
+    bool is_path;     // the name is a path from the root module
+    uint32_t parent;  // MODULE_NONE: of a root module, and of the first node
+    uint32_t first_child, last_child, next; // 0: none
+    uint32_t depth;                         // 1: a root module
     uint64_t calls[MODULE_PASSES];
     uint64_t ns[MODULE_PASSES];        // forward and checkpoint with the modules inside, backward
                                        // of its own ops

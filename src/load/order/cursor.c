@@ -39,6 +39,8 @@ static int open_cursor(struct gait_cursor *cursor, const struct gait_query *quer
     if (status)
         return status;
     choice.kinds = cursor->filter.kinds;
+    if (!(choice.kinds & 1u << GAIT_KIND_ASYNC)) // whose partner may stand anywhere
+        choice.shards = cursor->filter.shards;
     status = merge_open(&cursor->merge, cursor->run, &choice);
     cursor->has_merge = !status;
     if (!status && cursor->filter.kinds & 1u << GAIT_KIND_ASYNC)

@@ -14,6 +14,7 @@ static int want_listed(struct event_filter *filter, const struct gait_query *que
         if (query->tracks[i] >= filter->run->tracks.count)
             return fail(GAIT_ERR_MISSING, "track %u does not exist", query->tracks[i]);
         filter->wanted[query->tracks[i]] = 1;
+        filter->shards[filter->run->tracks.tracks[query->tracks[i]].info.shard] = 1;
     }
     return 0;
 }
@@ -22,6 +23,7 @@ static void want_all(struct event_filter *filter, bool internal)
 {
     for (size_t i = 0; i < filter->run->tracks.count; i++)
         filter->wanted[i] = internal || !filter->run->tracks.tracks[i].info.internal;
+    memset(filter->shards, 1, filter->run->shard_count);
 }
 
 int event_filter_init(struct event_filter *filter, const struct run *run,
@@ -40,10 +42,11 @@ int event_filter_init(struct event_filter *filter, const struct run *run,
         .kinds = query->kinds ? query->kinds : UINT32_MAX,
         .since_ns = query->since_ns ? query->since_ns : INT64_MIN,
         .last_ns = query->until_ns ? query->until_ns - (query->until_ns > INT64_MIN) : INT64_MAX,
-        .wanted = calloc(run->tracks.count + 1, 1),
+        .wanted = calloc(run->tracks.count + run->shard_count + 1, 1),
     };
     if (!filter->wanted)
         return fail(GAIT_ERR_MEMORY, "no memory for a query");
+    filter->shards = filter->wanted + run->tracks.count;
     if (query->tracks)
         status = want_listed(filter, query);
     else

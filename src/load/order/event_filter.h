@@ -10,6 +10,7 @@ struct event_filter {
     uint32_t kinds;            // bits 1u << GAIT_KIND_…
     int64_t since_ns, last_ns; // both are within
     uint8_t *wanted;           // by track
+    uint8_t *shards;           // that have such a track
 };
 
 // NULL for `query` asks for everything but gait's own tracks.

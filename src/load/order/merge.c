@@ -323,6 +323,8 @@ int merge_open(struct merge *merge, struct run *run, const struct merge_choice *
     *merge = (struct merge){.run = run, .held = OPEN_STREAM};
     status = frame_cache_init(&merge->cache, run->merge_bytes);
     for (uint32_t i = 0; !status && i < run->shard_count; i++) {
+        if (choice->shards && !choice->shards[i])
+            continue;
         status = add_streams(merge, i, choice);
         if (!status)
             status = add_open(merge, i, choice);

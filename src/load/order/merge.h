@@ -15,6 +15,7 @@ struct merge_choice {
     uint32_t kinds; // bits 1u << GAIT_KIND_…
     bool (*wants)(const void *context, const struct run_shard *shard, size_t frame);
     const void *context;
+    const uint8_t *shards; // NULL: all; else 0 where a shard has none of these
 };
 
 struct merge {
