@@ -7,7 +7,9 @@
 #include "analyse/device/collectives.h"
 #include "answer/answers.h"
 #include "answer/modules/comm_debug_answer.h"
+#include "base/fail.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 struct comms_values {
     const char *debug; // a digit, or NULL
@@ -97,10 +99,13 @@ static int put(struct sheet *sheet, const struct asked *asked)
     struct collectives found;
     uint64_t calls = 0;
     char text[100];
+    if (values->debug && asked->chosen)
+        return fail(GAIT_ERR_ARGUMENT, "--debug shows all of a rank: leave out --steps, --from, "
+                                       "--to and --phase");
     if (values->debug)
         return comm_debug_answer_put(sheet, asked, values->rank,
                                      (enum comm_noise)(*values->debug - '0'));
-    int status = collectives_make(&found, asked->trace);
+    int status = collectives_make(&found, asked->trace, asked->chosen);
     if (status)
         return status;
     for (size_t i = 0; i < found.count; i++)
@@ -154,6 +159,9 @@ static const char *const about[] = {
     "CommDebugMode, with bytes and times. As there, a collective counts for all modules around "
     "it, up to Global, and an op for its own. A record says nothing of sharding (DTensor): level "
     "1 adds the classes of modules alone.",
+    CHOICE_COUNTS,
+    "A collective has its number before any is left out, so ranks still agree; where a time begins "
+    "or ends between them, it is not on record on all.",
     NULL,
 };
 
@@ -163,6 +171,7 @@ const struct answer comms_answer = {
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_PHASE,
     .is_rare = true,
     .put = put,
 };

@@ -176,7 +176,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     struct device_run run = {.count = 0};
     int status = run_report_make(&report, asked->trace);
     if (!status)
-        status = device_run_make(&run, asked->trace);
+        status = device_run_make(&run, asked->trace, NULL);
     if (!status) {
         sheet_title(sheet, asked->path, "What stands out, and what to try");
         sheet_table(sheet, &table);

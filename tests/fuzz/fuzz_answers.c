@@ -473,7 +473,8 @@ static void print_one(struct sheet *sheet, int status)
 static void ask(struct gait_trace *trace, const struct answer *answer, uint8_t choice)
 {
     _Alignas(16) uint8_t filled[1024] = {0};
-    const struct asked asked = {trace, "fuzz", filled};
+    const struct choice all = {.shows_steps = choice & 1};
+    const struct asked asked = {.trace = trace, .path = "fuzz", .values = filled, .choice = &all};
     struct sheet *sheet = NULL;
     for (size_t i = 0; i < answer->count; i++)
         if (choice >> i % 8 & 1)

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyse/steps/chosen.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/device/activity.h"
+#include "analyse/steps/each_step.h"
+#include "analyse/steps/trace_facts.h"
+#include "base/fail.h"
+#include "base/units.h"
+#include "facts/facts.h"
+#include "facts/launches.h"
+#include "load/run.h"
+
+enum { IS_STEP = 1, IS_PHASE = 2 };
+
+struct found { // of a shard
+    struct intervals steps, phases;
+    bool has_own; // steps that the report found: those of a profiler are none then
+    uint64_t least, most;
+};
+
+struct search {
+    const struct chosen *chosen;
+    struct gait_trace *trace;
+    const struct choice *choice;
+    struct found *found;
+    uint8_t *sites;    // IS_...
+    uint64_t *numbers; // of the steps among them
+    int status;
+};
+
+bool chosen_has(const struct chosen *chosen, uint32_t shard, int64_t at_ns)
+{
+    return !chosen || intervals_cover(&chosen->times[shard], at_ns);
+}
+
+bool chosen_has_row(const struct chosen *chosen, uint32_t shard, const struct fact_slice *slice,
+                    const struct fact_rows *track, const struct fact_row *row)
+{
+    if (!chosen)
+        return true;
+    const struct launch *launch = launches_find(slice->launches, track->shard, row->link);
+    return chosen_has(chosen, shard, launch ? launch->start_ns : row->start_ns);
+}
+
+// --- steps and phases ------------------------------------------------------------------
+
+static int take_step(struct search *search, uint32_t shard, uint64_t number, int64_t start_ns,
+                     int64_t end_ns)
+{
+    struct found *found = &search->found[shard];
+    const struct choice *choice = search->choice;
+    found->least = number < found->least ? number : found->least;
+    found->most = number > found->most ? number : found->most;
+    if (number < choice->steps.first || number > choice->steps.last)
+        return GAIT_OK;
+    if (choice->is_whole &&
+        (start_ns < search->chosen->from_ns || start_ns >= search->chosen->to_ns))
+        return GAIT_OK;
+    return intervals_add(&found->steps, start_ns, end_ns);
+}
+
+static void take_recorded(const struct gait_event *event, uint32_t shard, void *context)
+{
+    struct search *search = context;
+    struct found *found = &search->found[shard];
+    int64_t end_ns;
+    if (search->status || event->duration_ns < 0 ||
+        __builtin_add_overflow(event->start_ns, event->duration_ns, &end_ns))
+        return;
+    found->has_own |= event->kind == GAIT_KIND_STEP;
+    if (event->kind == GAIT_KIND_STEP)
+        search->status = take_step(search, shard, event->id, event->start_ns, end_ns);
+    else if (!strcmp(event->name, search->choice->texts.phase))
+        search->status = intervals_add(&found->phases, event->start_ns, end_ns);
+}
+
+struct part {
+    struct search *search;
+    uint32_t shard;
+};
+
+static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
+{
+    (void)trace;
+    *(struct part *)made = (struct part){answer, shard};
+    return GAIT_OK;
+}
+
+static int take_row(struct search *search, uint32_t shard, const struct fact_row *row)
+{
+    const uint8_t is = row->end_ns == FACT_OPEN ? 0 : search->sites[row->site];
+    struct found *found = &search->found[shard];
+    int status = GAIT_OK;
+    if (is & IS_STEP && !found->has_own)
+        status = take_step(search, shard, search->numbers[row->site], row->start_ns, row->end_ns);
+    if (is & IS_PHASE && !status)
+        status = intervals_add(&found->phases, row->start_ns, row->end_ns);
+    return status;
+}
+
+static int add_slice(void *made, const struct fact_slice *slice)
+{
+    const struct part *part = made;
+    int status = GAIT_OK;
+    for (size_t i = 0; i < slice->count; i++)
+        for (size_t at = 0; at < slice->tracks[i].count && !status; at++)
+            status = take_row(part->search, part->shard, &slice->tracks[i].rows[at]);
+    return status;
+}
+
+static const struct fact_consumer consumer = {
+    .name = "chosen",
+    .part_bytes = sizeof(struct part),
+    .begin = begin,
+    .slice = add_slice,
+};
+
+// Which sites tell of time that may be chosen; sets `*ret_is_any`.
+static int find_sites(struct search *search, bool *ret_is_any)
+{
+    const uint32_t count = gait_trace_site_count(search->trace);
+    const char *phase = search->choice->texts.phase;
+    int status = activities_find(search->trace, &search->sites);
+    search->numbers = calloc((size_t)count + 1, sizeof *search->numbers);
+    if (!search->numbers && !status)
+        status = fail(GAIT_ERR_MEMORY, "no memory for %u names", count);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        const uint8_t kind = search->sites[i];
+        struct gait_site_info site = {.name = ""};
+        search->sites[i] = 0;
+        if (kind < LANE_NONE || gait_trace_site(search->trace, i, &site))
+            continue;
+        if (search->choice->has_steps && kind == ACTIVITY_STEP) {
+            search->sites[i] = IS_STEP;
+            search->numbers[i] = trace_hint_step(site.name);
+        }
+        if (phase && !strcmp(site.name, phase))
+            search->sites[i] |= IS_PHASE;
+        *ret_is_any |= search->sites[i] != 0;
+    }
+    return status;
+}
+
+static int find(struct search *search)
+{
+    const struct fact_ask ask = {&consumer, search};
+    bool is_any = false;
+    int status =
+        each_recorded_step(search->trace, search->choice->texts.phase, take_recorded, search);
+    if (!status)
+        status = search->status;
+    if (!status)
+        status = find_sites(search, &is_any);
+    return status || !is_any ? status : facts_run(search->trace, &ask, 1);
+}
+
+// --- what is left ----------------------------------------------------------------------
+
+static int leave(const struct chosen *chosen, const struct choice *choice, struct found *found,
+                 struct intervals *times)
+{
+    int status = GAIT_OK;
+    intervals_join(&found->steps);
+    intervals_join(&found->phases);
+    if (choice->has_steps)
+        status = intervals_subtract(times, &found->steps, &(struct intervals){.count = 0});
+    else
+        status = intervals_add(times, INT64_MIN, INT64_MAX);
+    if (!status && choice->texts.phase)
+        status = intervals_intersect(times, &found->phases);
+    if (!status && !choice->is_whole)
+        intervals_cut(times, chosen->from_ns, chosen->to_ns);
+    return status;
+}
+
+static int fail_steps(const struct search *search)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (uint32_t i = 0; i < search->trace->run.shard_count; i++) {
+        least = search->found[i].least < least ? search->found[i].least : least;
+        most = search->found[i].most > most ? search->found[i].most : most;
+    }
+    if (least == UINT64_MAX)
+        return fail(GAIT_ERR_ARGUMENT, "the choice leaves no step: none is on record");
+    return fail(GAIT_ERR_ARGUMENT,
+                "the choice leaves no step: those on record are %" PRIu64 "..%" PRIu64, least,
+                most);
+}
+
+// Says what of the choice is not there.
+static int check(const struct search *search, const struct chosen *chosen)
+{
+    size_t steps = 0, phases = 0, left = 0;
+    for (uint32_t i = 0; i < chosen->shard_count; i++) {
+        steps += search->found[i].steps.count;
+        phases += search->found[i].phases.count;
+        left += chosen->times[i].count;
+    }
+    if (left)
+        return GAIT_OK;
+    if (search->choice->has_steps && !steps)
+        return fail_steps(search);
+    if (search->choice->texts.phase && !phases)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'--phase' %.80s chooses nothing: no phase and no span of that name is on "
+                    "record",
+                    search->choice->texts.phase);
+    return fail(GAIT_ERR_ARGUMENT, "the choice leaves nothing: its steps, times and phase have no "
+                                   "moment in common");
+}
+
+// --- times -----------------------------------------------------------------------------
+
+static int64_t resolve(const struct choice_time *time, int64_t start_ns, int64_t otherwise)
+{
+    int64_t at_ns;
+    if (!time->is_given)
+        return otherwise;
+    if (time->is_absolute)
+        return time->ns;
+    return __builtin_add_overflow(start_ns, time->ns, &at_ns) ? INT64_MAX : at_ns;
+}
+
+static int find_window(struct chosen *chosen, const struct gait_trace *trace,
+                       const struct choice *choice)
+{
+    int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
+    for (uint32_t i = 0; i < trace->run.shard_count; i++) {
+        const struct gait_shard_info *info = &trace->run.shards[i]->info;
+        start_ns = info->start_ns < start_ns ? info->start_ns : start_ns;
+        end_ns = info->end_ns > end_ns ? info->end_ns : end_ns;
+    }
+    chosen->from_ns = resolve(&choice->from, start_ns, INT64_MIN);
+    chosen->to_ns = resolve(&choice->to, start_ns, INT64_MAX);
+    if (chosen->from_ns >= chosen->to_ns)
+        return fail(GAIT_ERR_ARGUMENT, "'--from' %.40s is not before '--to' %.40s",
+                    choice->texts.from, choice->texts.to);
+    if (chosen->from_ns > end_ns || chosen->to_ns <= start_ns)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "the times chosen are not of the run: it lasts %s from %" PRId64
+                    " ns since 1970 on",
+                    units_ns(end_ns - start_ns).text, start_ns);
+    return GAIT_OK;
+}
+
+int chosen_find(struct chosen *chosen, struct gait_trace *trace, const struct choice *choice)
+{
+    const uint32_t count = trace->run.shard_count;
+    struct search search = {.chosen = chosen, .trace = trace, .choice = choice};
+    *chosen = (struct chosen){.shard_count = count};
+    chosen->is_of_time_alone = !choice->has_steps && !choice->texts.phase;
+    chosen->times = calloc((size_t)count + 1, sizeof *chosen->times);
+    search.found = calloc((size_t)count + 1, sizeof *search.found);
+    int status = chosen->times && search.found
+                     ? find_window(chosen, trace, choice)
+                     : fail(GAIT_ERR_MEMORY, "no memory for a choice of %u files", count);
+    for (uint32_t i = 0; i < count && !status; i++)
+        search.found[i].least = UINT64_MAX;
+    if (!status && !chosen->is_of_time_alone)
+        status = find(&search);
+    for (uint32_t i = 0; i < count && !status; i++)
+        status = leave(chosen, choice, &search.found[i], &chosen->times[i]);
+    if (!status)
+        status = check(&search, chosen);
+    for (uint32_t i = 0; search.found && i < count; i++) {
+        intervals_finish(&search.found[i].steps);
+        intervals_finish(&search.found[i].phases);
+    }
+    free(search.found);
+    free(search.sites);
+    free(search.numbers);
+    if (status)
+        chosen_finish(chosen);
+    return status;
+}
+
+void chosen_finish(struct chosen *chosen)
+{
+    for (uint32_t i = 0; chosen->times && i < chosen->shard_count; i++)
+        intervals_finish(&chosen->times[i]);
+    free(chosen->times);
+    *chosen = (struct chosen){.times = NULL};
+}
