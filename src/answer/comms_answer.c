@@ -13,7 +13,6 @@
 
 struct comms_values {
     const char *debug; // a digit, or NULL
-    int64_t rank;
 };
 
 static const struct column columns[] = {
@@ -103,8 +102,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
         return fail(GAIT_ERR_ARGUMENT, "--debug shows all of a rank: leave out --steps, --from, "
                                        "--to and --phase");
     if (values->debug)
-        return comm_debug_answer_put(sheet, asked, values->rank,
-                                     (enum comm_noise)(*values->debug - '0'));
+        return comm_debug_answer_put(sheet, asked, (enum comm_noise)(*values->debug - '0'));
     int status = collectives_make(&found, asked->trace, asked->chosen);
     if (status)
         return status;
@@ -134,12 +132,6 @@ static const struct option options[] = {
      .help = "what each module communicated: 0 collectives, 1 classes too, 2 ops too, 3 all ops",
      .offset = offsetof(struct comms_values, debug),
      .choices = noises},
-    {.name = "rank",
-     .kind = OPTION_NUMBER,
-     .value = "N",
-     .help = "--debug: of that rank; of the lowest without it",
-     .offset = offsetof(struct comms_values, rank),
-     .high = INT32_MAX},
 };
 
 static const struct example examples[] = {
@@ -171,7 +163,7 @@ const struct answer comms_answer = {
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),
-    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_PHASE,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .is_rare = true,
     .put = put,
 };

@@ -8,6 +8,7 @@
 #include "analyse/report/torch_report.h"
 #include "answer/answers.h"
 #include "answer/sentence_text.h"
+#include "load/choice.h"
 
 enum { FEW_STEPS = 5, COMPUTE = 1 << LANE_COMPUTE, COMM = 1 << LANE_COMM, COPY = 1 << LANE_COPY };
 
@@ -210,5 +211,6 @@ const struct answer findings_answer = {
     .summary = "Tests a run against rules: what stands out, by how much, and what to try.",
     .about = about,
     .examples = examples,
+    .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

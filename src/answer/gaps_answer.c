@@ -6,6 +6,7 @@
 #include "analyse/steps/each_step.h"
 #include "answer/answers.h"
 #include "base/fail.h"
+#include "load/choice.h"
 
 struct gaps_values {
     double least_s;
@@ -116,5 +117,6 @@ const struct answer gaps_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
+    .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

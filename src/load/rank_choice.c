@@ -56,9 +56,10 @@ static int choose(const struct run *run, const struct choice *choice, bool *is_k
     return is_any ? GAIT_OK : fail_empty(choice, least, most);
 }
 
-int rank_choice_apply(struct gait_trace **trace, const struct choice *choice)
+int rank_choice_open(const struct gait_trace *trace, const struct choice *choice,
+                     struct gait_trace **ret_trace)
 {
-    const struct run *run = &(*trace)->run;
+    const struct run *run = &trace->run;
     bool *is_kept = calloc((size_t)run->shard_count + 1, sizeof *is_kept);
     struct gait_trace *made = malloc(sizeof *made);
     int status = is_kept && made ? choose(run, choice, is_kept)
@@ -66,11 +67,9 @@ int rank_choice_apply(struct gait_trace **trace, const struct choice *choice)
     if (!status)
         status = run_open_some(&made->run, run, is_kept);
     free(is_kept);
-    if (status) {
+    if (status)
         free(made);
-        return status;
-    }
-    gait_trace_close(*trace);
-    *trace = made;
-    return GAIT_OK;
+    else
+        *ret_trace = made;
+    return status;
 }

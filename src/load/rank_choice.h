@@ -6,9 +6,9 @@
 #include "load/choice.h"
 #include "load/run.h"
 
-// Closes the trace for one of the chosen ranks alone. What is of no rank stays: meters, what
-// `gait run` saw. A trace that names no rank is of rank 0. Fails where no rank is left, with
-// the trace as it was.
-GAIT_CHECK int rank_choice_apply(struct gait_trace **trace, const struct choice *choice);
+// Another trace, of the chosen ranks of this one. What is of no rank stays: meters, what
+// `gait run` saw. A trace that names no rank is of rank 0. Fails where no rank is left.
+GAIT_CHECK int rank_choice_open(const struct gait_trace *trace, const struct choice *choice,
+                                struct gait_trace **ret_trace);
 
 #endif

@@ -2,6 +2,7 @@
 """Answers about a part of a run: steps, times, ranks, a phase. What they should say is counted
 here, over the events that the trace was made of."""
 
+import csv
 import json
 import random
 import tarfile
@@ -296,3 +297,56 @@ def test_what_has_no_part_says_so(ask, gait):
         "Of steps 4..5, ranks 0 alone."
         in gait("kernels", "run", "--steps=4..5", "--ranks=0").stdout
     )
+
+
+def without_choice(text):
+    answer = json.loads(text)
+    assert answer.pop("choice")["ranks"]
+    return answer
+
+
+def ranks_of(gait, run, **options):
+    done = gait("info", run, "--json", **options)
+    return {shard["path"]: shard["rank"] for shard in json.loads(done.stdout)["shards"]}
+
+
+EVERYWHERE = """info breakdown kernels comms steps ops modules energy memory findings gaps
+critical-path what-if,--scale,aten::mm=0 report""".split()
+
+
+@pytest.mark.parametrize("command", EVERYWHERE)
+def test_ranks_are_left_out_as_if_their_files_were_not_there(gait, root, tmp_path, command):
+    with tarfile.open(root / "tests" / "golden" / "runs.tar.xz") as runs:
+        for folder in "whole", "part":
+            runs.extractall(tmp_path / folder, [m for m in runs if m.name.startswith("ddp/")],
+                            filter="data")  # fmt: skip
+    here, there = ({"cwd": tmp_path / folder} for folder in ("whole", "part"))
+    ranks = ranks_of(gait, "ddp", **here)
+    assert sorted(ranks.values()) == [0, 1]
+    for path, rank in ranks.items():
+        if rank == 0:
+            (tmp_path / "part" / path).unlink()
+    done = gait(*command.split(","), "ddp", "--ranks=1", "--json", **here)
+    want = gait(*command.split(","), "ddp", "--json", **there)
+    assert (done.returncode, done.stderr) == (want.returncode, want.stderr)
+    if done.returncode == 0:
+        assert without_choice(done.stdout) == json.loads(want.stdout)
+
+
+def test_an_export_is_of_the_ranks_and_times_that_are_chosen(gait, ask, events, tmp_path):
+    def spans(*options):
+        assert gait("export", "run", "-o", "out.csv", *options).returncode == 0
+        rows = csv.DictReader((tmp_path / "out.csv").open())
+        return sorted((int(row["rank"]), int(row["start_ns"]) - BASE_NS, row["name"])
+                      for row in rows if row["kind"] == "span")  # fmt: skip
+
+    def want(is_chosen):
+        return sorted((rank, 1000 * row["ts"], row["name"]) for rank in RANKS
+                      for row in events[rank] if is_chosen(rank, row["ts"]))  # fmt: skip
+
+    (tmp_path / "out.csv").touch()
+    assert spans() == want(lambda *_: True)
+    assert spans("--ranks=1,3") == want(lambda rank, _: rank)
+    assert spans("--from=2ms", "--to", "3ms") == want(lambda _, at: 2000 <= at < 3000)
+    begin, end = steps_of(events[0])[4][0], steps_of(events[0])[6][1]  # ranks keep step here
+    assert spans("--steps=4..6") == want(lambda _, at: begin <= at < end)

@@ -46,6 +46,19 @@ bool chosen_has_row(const struct chosen *chosen, uint32_t shard, const struct fa
     return chosen_has(chosen, shard, launch ? launch->start_ns : row->start_ns);
 }
 
+struct interval chosen_all(const struct chosen *chosen)
+{
+    struct interval all = {INT64_MAX, INT64_MIN};
+    for (uint32_t i = 0; i < chosen->shard_count; i++) {
+        const struct intervals *times = &chosen->times[i];
+        if (times->count && times->rows[0].start_ns < all.start_ns)
+            all.start_ns = times->rows[0].start_ns;
+        if (times->count && times->rows[times->count - 1].end_ns > all.end_ns)
+            all.end_ns = times->rows[times->count - 1].end_ns;
+    }
+    return all;
+}
+
 // --- steps and phases ------------------------------------------------------------------
 
 static int take_step(struct search *search, uint32_t shard, uint64_t number, int64_t start_ns,

@@ -9,6 +9,7 @@
 #include "answer/path/path_steps.h"
 #include "base/fail.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 struct critical_values {
     const char *step, *rank; // NULL: all of them
@@ -282,5 +283,6 @@ const struct answer critical_path_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
+    .choice = CHOICE_RANKS,
     .put = put,
 };

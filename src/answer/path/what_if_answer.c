@@ -8,6 +8,7 @@
 #include "answer/path/path_steps.h"
 #include "base/fail.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 struct what_if_values {
     struct option_texts scales;
@@ -226,5 +227,6 @@ const struct answer what_if_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
+    .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

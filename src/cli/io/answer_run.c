@@ -29,8 +29,10 @@ int answer_run(const struct command *command, const struct answer *answer, const
     if (!asked.path || choice_input_read(&choice, answer->choice, operands) ||
         sheet_wish_check(&operands->wish, asked.path))
         return command_refuse(command);
-    if (trace_door_open(asked.path, operands->is_uncached, &asked.trace))
+    struct gait_trace *trace;
+    if (trace_door_open(asked.path, operands->is_uncached, &trace))
         return command_refuse_trace(command);
+    asked.trace = trace;
     int status = choice_input_apply(&choice, &asked.trace);
     asked.choice = &choice.choice;
     asked.chosen = choice_input_chosen(&choice);
@@ -44,6 +46,6 @@ int answer_run(const struct command *command, const struct answer *answer, const
         status = sheet_status(sheet);
     const int code = sheet_answer(command, &operands->wish, sheet, status);
     choice_input_finish(&choice);
-    gait_trace_close(asked.trace);
+    gait_trace_close(trace);
     return code;
 }

@@ -23,7 +23,7 @@
 
 const struct choice_option choice_options[CHOICE_OPTIONS] = {
     WORD(CHOICE_SHOW_STEPS, OPTION_MAYBE, "steps", NULL,
-         "show each step too; --steps=5..9: those alone", false, steps),
+         "with each step, too; --steps=5..9: those alone", false, steps),
     WORD(CHOICE_STEPS, OPTION_TEXT, "steps", "A..B", "of these steps alone: 5, 5..9, 5.., ..9",
          false, steps),
     WORD(CHOICE_TIME, OPTION_TEXT, "from", "T", "of this time on: 12.5s after the start, 300ms",
@@ -41,7 +41,7 @@ const struct choice_option choice_options[CHOICE_OPTIONS] = {
 int choice_input_read(struct choice_input *input, unsigned of, const struct operands *operands)
 {
     struct choice *choice = &input->choice;
-    *input = (struct choice_input){.chosen = {.times = NULL}};
+    *input = (struct choice_input){.of_ranks = NULL};
     const int status = choice_read(choice, &operands->choice);
     if (!status && of & CHOICE_WHOLE && choice_is_of_times(choice) && !choice->has_steps) {
         choice->has_steps = true;
@@ -55,7 +55,9 @@ int choice_input_apply(struct choice_input *input, struct gait_trace **trace)
 {
     int status = GAIT_OK;
     if (input->choice.rank_count)
-        status = rank_choice_apply(trace, &input->choice);
+        status = rank_choice_open(*trace, &input->choice, &input->of_ranks);
+    if (input->of_ranks)
+        *trace = input->of_ranks;
     if (!status && choice_is_of_times(&input->choice))
         status = chosen_find(&input->chosen, *trace, &input->choice);
     return status;
@@ -64,6 +66,8 @@ int choice_input_apply(struct choice_input *input, struct gait_trace **trace)
 void choice_input_finish(struct choice_input *input)
 {
     chosen_finish(&input->chosen);
+    gait_trace_close(input->of_ranks);
+    input->of_ranks = NULL;
 }
 
 const struct chosen *choice_input_chosen(const struct choice_input *input)

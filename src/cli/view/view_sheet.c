@@ -104,7 +104,7 @@ static struct option_table table_of(const struct answer *answer)
     if (answer) {
         table.options = answer->options;
         table.count = answer->count;
-        table.choice = answer->choice & ~(unsigned)(CHOICE_RANKS | CHOICE_RANK); // it is open
+        table.choice = answer->choice;
     }
     return table;
 }
