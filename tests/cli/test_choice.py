@@ -256,6 +256,31 @@ def test_steps_are_chosen_by_number_and_by_when_they_begin(ask):
             assert sum(parts.values()) == ledger["total_ns"]
 
 
+def test_the_path_is_of_the_steps_that_are_chosen(ask):
+    scale = ["what-if", "--scale", "gemm*=0.5"]
+    for command, *options in ["critical-path"], scale:
+        whole = ask(command, *options)["steps"]
+        assert [row["number"] for row in whole] == list(STEPS)
+        for choice in ["--steps=5..6"], ["--from=2.3ms", "--to=4ms"]:
+            answer = ask(command, *options, *choice)
+            assert answer["steps"] == [row for row in whole if row["number"] in (5, 6)]
+            key = "length_ns" if command == "critical-path" else "measured_ns"
+            assert answer[key] == sum(row[key] for row in answer["steps"])
+    assert [row["number"] for row in ask("critical-path", "--step", "5")["steps"]] == [5]
+
+
+def test_gaps_are_cut_at_the_edges_of_a_time(ask):
+    def gaps(*options):
+        rows = ask("gaps", "--least", "1ns", *options)["gaps"]
+        return sorted((row["rank"], row["start_ns"], row["start_ns"] + row["length_ns"])
+                      for row in rows)  # fmt: skip
+
+    begin, end = BASE_NS + 1_150_000, BASE_NS + 3_320_000
+    cut = [(rank, max(at, begin), min(until, end)) for rank, at, until in gaps()]
+    want = [row for row in cut if row[1] < row[2]]
+    assert len(want) == 3 * len(RANKS) and gaps("--from=1150us", "--to", str(end)) == want
+
+
 def test_collectives_are_of_the_calls_that_are_chosen(ask, events):
     (whole,) = ask("comms")["collectives"]
     calls = count_kernels(events, in_steps(events, 4, 6))["ncclDevKernel_AllReduce_Sum_f32"]

@@ -231,7 +231,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
         return status;
     status = path_replay(&graph, &scales, 0, &end_ns);
     if (!status)
-        status = path_job_make(&job, &graph, end_ns, values->rank);
+        status = path_job_make(&job, &graph, end_ns, values->rank, asked->chosen);
     struct showing showing = {.sheet = sheet,
                               .graph = &graph,
                               .job = &job,
@@ -283,6 +283,6 @@ const struct answer critical_path_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
-    .choice = CHOICE_RANKS,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_WHOLE,
     .put = put,
 };
