@@ -28,6 +28,7 @@ def rank_events(rank):
         at = 100 + TURN_US * index
         events.append(span("user_annotation", f"ProfilerStep#{number}", at, STEP_US))
         events.append(span("user_annotation", "loss", at + 300, 200))
+        events.append(span("gpu_user_annotation", "loss", at + 320, 900, tid=7, pid=0))
     free = 150
     for link in range(1, 160):
         launch = 50 + link * (TURN_US * len(STEPS) + 100) // 160
@@ -143,8 +144,14 @@ def test_a_time_parts_kernels_in_two(ask, events):
 
 
 def test_a_phase_is_the_spans_of_that_name(ask, events):
-    losses = {rank: [(row["ts"], row["ts"] + row["dur"]) for row in rows if row["name"] == "loss"]
-              for rank, rows in events.items()}  # fmt: skip
+    losses = {
+        rank: [
+            (row["ts"], row["ts"] + row["dur"])
+            for row in rows
+            if row["name"] == "loss" and row["tid"] == 9
+        ]
+        for rank, rows in events.items()
+    }
 
     def is_chosen(rank, at):
         return any(begin <= at < end for begin, end in losses[rank])
@@ -299,7 +306,7 @@ def test_collectives_are_of_the_calls_that_are_chosen(ask, events):
         ("--from=5ms --to=5ms", "'--from' 5ms is not before '--to' 5ms"),
         ("--from=2h", "the times chosen are not of the run: it lasts "),
         ("--to=0", "the times chosen are not of the run: it lasts "),
-        ("--phase=none", "'--phase' none chooses nothing: no phase and no span of that name"),
+        ("--phase=none", "no thread was in a phase 'none'"),
         ("--steps=3 --from=4ms", "the choice leaves nothing: its steps, times and phase have no"),
         ("--steps=x", "'--steps' takes 5, 5..9, 5.. or ..9, not 'x'"),
         ("--from=12.5", "'--from' takes 12.5s, 300ms, 2m from the run's start, or ns since 1970"),

@@ -5,20 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/device/activity.h"
+#include "analyse/ledger/phase_times.h"
 #include "analyse/steps/each_step.h"
-#include "analyse/steps/trace_facts.h"
 #include "base/fail.h"
 #include "base/units.h"
-#include "facts/facts.h"
 #include "facts/launches.h"
-#include "load/run.h"
-
-enum { IS_STEP = 1, IS_PHASE = 2 };
+#include "load/shard_owner.h"
 
 struct found { // of a shard
     struct intervals steps, phases;
-    bool has_own; // steps that the report found: those of a profiler are none then
+    bool has_own; // steps that the report found
     uint64_t least, most;
 };
 
@@ -27,8 +23,6 @@ struct search {
     struct gait_trace *trace;
     const struct choice *choice;
     struct found *found;
-    uint8_t *sites;    // IS_...
-    uint64_t *numbers; // of the steps among them
     int status;
 };
 
@@ -76,99 +70,45 @@ static int take_step(struct search *search, uint32_t shard, uint64_t number, int
     return intervals_add(&found->steps, start_ns, end_ns);
 }
 
-static void take_recorded(const struct gait_event *event, uint32_t shard, void *context)
+// Where the report found steps, those that a profiler numbered are none.
+static void take_event(const struct gait_event *event, uint32_t shard, void *context)
 {
     struct search *search = context;
     struct found *found = &search->found[shard];
     int64_t end_ns;
     if (search->status || event->duration_ns < 0 ||
-        __builtin_add_overflow(event->start_ns, event->duration_ns, &end_ns))
+        __builtin_add_overflow(event->start_ns, event->duration_ns, &end_ns) ||
+        (event->kind == GAIT_KIND_SPAN && found->has_own))
         return;
     found->has_own |= event->kind == GAIT_KIND_STEP;
-    if (event->kind == GAIT_KIND_STEP)
-        search->status = take_step(search, shard, event->id, event->start_ns, end_ns);
-    else if (!strcmp(event->name, search->choice->texts.phase))
-        search->status = intervals_add(&found->phases, event->start_ns, end_ns);
+    search->status = take_step(search, shard, event->id, event->start_ns, end_ns);
 }
 
-struct part {
-    struct search *search;
-    uint32_t shard;
-};
-
-static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
+static int find_phase(struct search *search)
 {
-    (void)trace;
-    *(struct part *)made = (struct part){answer, shard};
-    return GAIT_OK;
-}
-
-static int take_row(struct search *search, uint32_t shard, const struct fact_row *row)
-{
-    const uint8_t is = row->end_ns == FACT_OPEN ? 0 : search->sites[row->site];
-    struct found *found = &search->found[shard];
-    int status = GAIT_OK;
-    if (is & IS_STEP && !found->has_own)
-        status = take_step(search, shard, search->numbers[row->site], row->start_ns, row->end_ns);
-    if (is & IS_PHASE && !status)
-        status = intervals_add(&found->phases, row->start_ns, row->end_ns);
-    return status;
-}
-
-static int add_slice(void *made, const struct fact_slice *slice)
-{
-    const struct part *part = made;
-    int status = GAIT_OK;
-    for (size_t i = 0; i < slice->count; i++)
-        for (size_t at = 0; at < slice->tracks[i].count && !status; at++)
-            status = take_row(part->search, part->shard, &slice->tracks[i].rows[at]);
-    return status;
-}
-
-static const struct fact_consumer consumer = {
-    .name = "chosen",
-    .part_bytes = sizeof(struct part),
-    .begin = begin,
-    .slice = add_slice,
-};
-
-// Which sites tell of time that may be chosen; sets `*ret_is_any`.
-static int find_sites(struct search *search, bool *ret_is_any)
-{
-    const uint32_t count = gait_trace_site_count(search->trace);
-    const char *phase = search->choice->texts.phase;
-    int status = activities_find(search->trace, &search->sites);
-    search->numbers = calloc((size_t)count + 1, sizeof *search->numbers);
-    if (!search->numbers && !status)
-        status = fail(GAIT_ERR_MEMORY, "no memory for %u names", count);
-    for (uint32_t i = 0; i < count && !status; i++) {
-        const uint8_t kind = search->sites[i];
-        struct gait_site_info site = {.name = ""};
-        search->sites[i] = 0;
-        if (kind < LANE_NONE || gait_trace_site(search->trace, i, &site))
-            continue;
-        if (search->choice->has_steps && kind == ACTIVITY_STEP) {
-            search->sites[i] = IS_STEP;
-            search->numbers[i] = trace_hint_step(site.name);
-        }
-        if (phase && !strcmp(site.name, phase))
-            search->sites[i] |= IS_PHASE;
-        *ret_is_any |= search->sites[i] != 0;
+    struct phase_times times;
+    int status = phase_times_find_by_shard(&times, search->trace, search->choice->texts.phase);
+    if (status)
+        return status;
+    for (size_t i = 0; i < times.count && !status; i++) {
+        const struct phase_thread *thread = &times.threads[i];
+        struct found *found = &search->found[shard_owner(search->trace, thread->shard)];
+        for (size_t at = 0; at < thread->times.count && !status; at++)
+            status = intervals_add(&found->phases, thread->times.rows[at].start_ns,
+                                   thread->times.rows[at].end_ns);
     }
+    phase_times_finish(&times);
     return status;
 }
 
 static int find(struct search *search)
 {
-    const struct fact_ask ask = {&consumer, search};
-    bool is_any = false;
-    int status =
-        each_recorded_step(search->trace, search->choice->texts.phase, take_recorded, search);
+    int status = GAIT_OK;
+    if (search->choice->has_steps)
+        status = each_step(search->trace, take_event, search);
     if (!status)
         status = search->status;
-    if (!status)
-        status = find_sites(search, &is_any);
-    return status || !is_any ? status : facts_run(search->trace, &ask, 1);
+    return status || !search->choice->texts.phase ? status : find_phase(search);
 }
 
 // --- what is left ----------------------------------------------------------------------
@@ -207,21 +147,15 @@ static int fail_steps(const struct search *search)
 // Says what of the choice is not there.
 static int check(const struct search *search, const struct chosen *chosen)
 {
-    size_t steps = 0, phases = 0, left = 0;
+    size_t steps = 0, left = 0;
     for (uint32_t i = 0; i < chosen->shard_count; i++) {
         steps += search->found[i].steps.count;
-        phases += search->found[i].phases.count;
         left += chosen->times[i].count;
     }
     if (left)
         return GAIT_OK;
     if (search->choice->has_steps && !steps)
         return fail_steps(search);
-    if (search->choice->texts.phase && !phases)
-        return fail(GAIT_ERR_ARGUMENT,
-                    "'--phase' %.80s chooses nothing: no phase and no span of that name is on "
-                    "record",
-                    search->choice->texts.phase);
     return fail(GAIT_ERR_ARGUMENT, "the choice leaves nothing: its steps, times and phase have no "
                                    "moment in common");
 }
@@ -284,8 +218,6 @@ int chosen_find(struct chosen *chosen, struct gait_trace *trace, const struct ch
         intervals_finish(&search.found[i].phases);
     }
     free(search.found);
-    free(search.sites);
-    free(search.numbers);
     if (status)
         chosen_finish(chosen);
     return status;
