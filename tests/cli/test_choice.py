@@ -163,6 +163,17 @@ def test_a_phase_is_the_spans_of_that_name(ask, events):
     )
 
 
+def test_a_phase_that_never_ended_is_over_with_the_run(gait, tmp_path):
+    rows = [span("kernel", "gemm", at, 100, tid=7, pid=0, device=0) for at in (10, 1950, 5000)]
+    rows.append(
+        {"ph": "B", "cat": "user_annotation", "name": "open", "pid": 9, "tid": 9, "ts": 2000}
+    )
+    (tmp_path / "open.json").write_text(json.dumps({"traceEvents": rows}))
+    answer = json.loads(gait("breakdown", "open.json", "--phase=open", "--json").stdout)
+    (rank,) = answer["ranks"]
+    assert (rank["whole"]["compute"], rank["whole"]["span"]) == (150_000, 3_100_000)
+
+
 @pytest.mark.parametrize(
     ("text", "ranks"), [("0", [0]), ("1,3,3", [1, 3]), ("1..1000000000", [1, 3])]
 )

@@ -13,55 +13,43 @@
 // Steps and phases count as they are, as a step without work is idle all the time. A time of day
 // counts between the first and the last work of a window, as the whole of a rank does.
 struct spans {
+    const struct gait_trace *trace;
     uint8_t *kinds;
     struct interval *rows; // of each shard, from its first work to the end of its last
 };
 
-struct part {
-    struct spans *spans;
-};
-
-static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
+static int see_work(const struct gait_batch *batch, void *context)
 {
-    (void)trace;
-    (void)shard;
-    ((struct part *)made)->spans = answer;
-    return GAIT_OK;
+    const struct spans *spans = context;
+    struct gait_track_info track;
+    const int status = gait_trace_track(spans->trace, batch->track, &track);
+    for (size_t i = 0; i < batch->rows && !status; i++) {
+        struct interval *span = &spans->rows[track.shard];
+        const int64_t start_ns = batch->start_ns[i];
+        int64_t end_ns;
+        if (spans->kinds[batch->site[i]] >= LANE_NONE || batch->duration_ns[i] < 0 ||
+            __builtin_add_overflow(start_ns, batch->duration_ns[i], &end_ns))
+            continue;
+        span->start_ns = start_ns < span->start_ns ? start_ns : span->start_ns;
+        span->end_ns = end_ns > span->end_ns ? end_ns : span->end_ns;
+    }
+    return status;
 }
-
-static int add_slice(void *made, const struct fact_slice *slice)
-{
-    const struct spans *spans = ((struct part *)made)->spans;
-    for (size_t i = 0; i < slice->count; i++)
-        for (size_t at = 0; at < slice->tracks[i].count; at++) {
-            const struct fact_row *row = &slice->tracks[i].rows[at];
-            struct interval *span = &spans->rows[slice->tracks[i].shard];
-            if (spans->kinds[row->site] >= LANE_NONE || row->end_ns == FACT_OPEN)
-                continue;
-            span->start_ns = row->start_ns < span->start_ns ? row->start_ns : span->start_ns;
-            span->end_ns = row->end_ns > span->end_ns ? row->end_ns : span->end_ns;
-        }
-    return GAIT_OK;
-}
-
-static const struct fact_consumer consumer = {
-    .name = "spans of devices",
-    .roles = ROLES_OF_DEVICES,
-    .part_bytes = sizeof(struct part),
-    .begin = begin,
-    .slice = add_slice,
-};
 
 static int find_spans(struct spans *spans, struct gait_trace *trace)
 {
-    const struct fact_ask ask = {&consumer, spans};
+    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN};
+    spans->trace = trace;
     spans->rows = malloc(((size_t)trace->run.shard_count + 1) * sizeof *spans->rows);
     if (!spans->rows)
         return fail(GAIT_ERR_MEMORY, "no memory for %u files", trace->run.shard_count);
     for (uint32_t i = 0; i < trace->run.shard_count; i++)
         spans->rows[i] = (struct interval){INT64_MAX, INT64_MIN};
     const int status = activities_find(trace, &spans->kinds);
-    return status ? status : facts_run(trace, &ask, 1);
+    return status ? status
+                  : gait_scan(trace, &query,
+                              GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE, see_work,
+                              spans);
 }
 
 // Of a recorded run devices are known in some steps alone, those of `recorded`.

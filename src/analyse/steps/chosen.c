@@ -92,10 +92,13 @@ static int find_phase(struct search *search)
         return status;
     for (size_t i = 0; i < times.count && !status; i++) {
         const struct phase_thread *thread = &times.threads[i];
+        const int64_t last_ns = search->trace->run.shards[thread->shard]->info.end_ns;
         struct found *found = &search->found[shard_owner(search->trace, thread->shard)];
-        for (size_t at = 0; at < thread->times.count && !status; at++)
-            status = intervals_add(&found->phases, thread->times.rows[at].start_ns,
-                                   thread->times.rows[at].end_ns);
+        for (size_t at = 0; at < thread->times.count && !status; at++) {
+            const struct interval *time = &thread->times.rows[at];
+            const int64_t end_ns = time->end_ns == INT64_MAX ? last_ns : time->end_ns; // open
+            status = intervals_add(&found->phases, time->start_ns, end_ns);
+        }
     }
     phase_times_finish(&times);
     return status;
@@ -183,14 +186,15 @@ static int find_window(struct chosen *chosen, const struct gait_trace *trace,
     }
     chosen->from_ns = resolve(&choice->from, start_ns, INT64_MIN);
     chosen->to_ns = resolve(&choice->to, start_ns, INT64_MAX);
-    if (chosen->from_ns >= chosen->to_ns)
+    const bool is_any = chosen->from_ns < chosen->to_ns;
+    if (!is_any && choice->from.is_given && choice->to.is_given)
         return fail(GAIT_ERR_ARGUMENT, "'--from' %.40s is not before '--to' %.40s",
                     choice->texts.from, choice->texts.to);
-    if (chosen->from_ns > end_ns || chosen->to_ns <= start_ns)
+    if (!is_any || chosen->from_ns > end_ns || chosen->to_ns <= start_ns)
         return fail(GAIT_ERR_ARGUMENT,
                     "the times chosen are not of the run: it lasts %s from %" PRId64
                     " ns since 1970 on",
-                    units_ns(end_ns - start_ns).text, start_ns);
+                    units_ns((int64_t)((uint64_t)end_ns - (uint64_t)start_ns)).text, start_ns);
     return GAIT_OK;
 }
 
