@@ -23,7 +23,7 @@ def span(category, name, start, us, tid=9, pid=9, **args):
 def rank_events(rank):
     """Steps with gaps between them; work that runs long after its launch, or has none."""
     draw = random.Random(f"rank {rank}")
-    events = [span("user_annotation", "init", 0, 10)]
+    events = [] if rank == 3 else [span("user_annotation", "init", 0, 10)]  # it comes later
     for index, number in enumerate(STEPS):
         at = 100 + TURN_US * index
         events.append(span("user_annotation", f"ProfilerStep#{number}", at, STEP_US))
@@ -137,6 +137,9 @@ def test_a_time_parts_kernels_in_two(ask, events):
         events, lambda _, at: at < 3300
     )
     assert late["choice"]["from_ns"] == BASE_NS + 3_300_000
+    one = ask("kernels", "--from", "3.3ms", "--ranks=3")  # from the start of the run, not of 3
+    assert kernels(one) == count_kernels(events, lambda _, at: at >= 3300, [3])
+    assert one["choice"]["from_ns"] == BASE_NS + 3_300_000
     assert kernels(ask("kernels", "--since", str(BASE_NS + 3_300_000))) == kernels(late)
     assert kernels(ask("kernels", "--until=3.3ms", "--from", "2ms")) == count_kernels(
         events, lambda _, at: 2000 <= at < 3300

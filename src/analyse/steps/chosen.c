@@ -165,36 +165,45 @@ static int check(const struct search *search, const struct chosen *chosen)
 
 // --- times -----------------------------------------------------------------------------
 
-static int64_t resolve(const struct choice_time *time, int64_t start_ns, int64_t otherwise)
+static struct interval life_of(const struct gait_trace *trace)
 {
-    int64_t at_ns;
-    if (!time->is_given)
-        return otherwise;
-    if (time->is_absolute)
-        return time->ns;
-    return __builtin_add_overflow(start_ns, time->ns, &at_ns) ? INT64_MAX : at_ns;
-}
-
-static int find_window(struct chosen *chosen, const struct gait_trace *trace,
-                       const struct choice *choice)
-{
-    int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
+    struct interval life = {INT64_MAX, INT64_MIN};
     for (uint32_t i = 0; i < trace->run.shard_count; i++) {
         const struct gait_shard_info *info = &trace->run.shards[i]->info;
-        start_ns = info->start_ns < start_ns ? info->start_ns : start_ns;
-        end_ns = info->end_ns > end_ns ? info->end_ns : end_ns;
+        life.start_ns = info->start_ns < life.start_ns ? info->start_ns : life.start_ns;
+        life.end_ns = info->end_ns > life.end_ns ? info->end_ns : life.end_ns;
     }
-    chosen->from_ns = resolve(&choice->from, start_ns, INT64_MIN);
-    chosen->to_ns = resolve(&choice->to, start_ns, INT64_MAX);
+    return life;
+}
+
+void chosen_fix_times(struct choice *choice, const struct gait_trace *trace)
+{
+    struct choice_time *times[] = {&choice->from, &choice->to};
+    const int64_t start_ns = life_of(trace).start_ns;
+    for (size_t i = 0; i < 2; i++)
+        if (!times[i]->is_absolute) {
+            if (__builtin_add_overflow(start_ns, times[i]->ns, &times[i]->ns))
+                times[i]->ns = INT64_MAX;
+            times[i]->is_absolute = true;
+        }
+}
+
+static int find_window(struct chosen *chosen, const struct gait_trace *trace, struct choice choice)
+{
+    const struct interval life = life_of(trace);
+    chosen_fix_times(&choice, trace);
+    chosen->from_ns = choice.from.is_given ? choice.from.ns : INT64_MIN;
+    chosen->to_ns = choice.to.is_given ? choice.to.ns : INT64_MAX;
     const bool is_any = chosen->from_ns < chosen->to_ns;
-    if (!is_any && choice->from.is_given && choice->to.is_given)
+    if (!is_any && choice.from.is_given && choice.to.is_given)
         return fail(GAIT_ERR_ARGUMENT, "'--from' %.40s is not before '--to' %.40s",
-                    choice->texts.from, choice->texts.to);
-    if (!is_any || chosen->from_ns > end_ns || chosen->to_ns <= start_ns)
+                    choice.texts.from, choice.texts.to);
+    if (!is_any || chosen->from_ns > life.end_ns || chosen->to_ns <= life.start_ns)
         return fail(GAIT_ERR_ARGUMENT,
                     "the times chosen are not of the run: it lasts %s from %" PRId64
                     " ns since 1970 on",
-                    units_ns((int64_t)((uint64_t)end_ns - (uint64_t)start_ns)).text, start_ns);
+                    units_ns((int64_t)((uint64_t)life.end_ns - (uint64_t)life.start_ns)).text,
+                    life.start_ns);
     return GAIT_OK;
 }
 
@@ -207,7 +216,7 @@ int chosen_find(struct chosen *chosen, struct gait_trace *trace, const struct ch
     chosen->times = calloc((size_t)count + 1, sizeof *chosen->times);
     search.found = calloc((size_t)count + 1, sizeof *search.found);
     int status = chosen->times && search.found
-                     ? find_window(chosen, trace, choice)
+                     ? find_window(chosen, trace, *choice)
                      : fail(GAIT_ERR_MEMORY, "no memory for a choice of %u files", count);
     for (uint32_t i = 0; i < count && !status; i++)
         search.found[i].least = UINT64_MAX;

@@ -15,6 +15,10 @@ struct chosen {
     int64_t from_ns, to_ns; // INT64_MIN, INT64_MAX: not given
 };
 
+// Makes times from the start of the run to times of the clock, as long as the run is whole: ranks
+// that begin later would count from there.
+void chosen_fix_times(struct choice *choice, const struct gait_trace *trace);
+
 // Fails with a sentence where nothing is left.
 GAIT_CHECK int chosen_find(struct chosen *chosen, struct gait_trace *trace,
                            const struct choice *choice);

@@ -54,6 +54,7 @@ int choice_input_read(struct choice_input *input, unsigned of, const struct oper
 int choice_input_apply(struct choice_input *input, struct gait_trace **trace)
 {
     int status = GAIT_OK;
+    chosen_fix_times(&input->choice, *trace);
     if (input->choice.rank_count)
         status = rank_choice_open(*trace, &input->choice, &input->of_ranks);
     if (input->of_ranks)
