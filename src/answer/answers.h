@@ -9,11 +9,16 @@
 #include "answer/sheet.h"
 #include "base/option.h"
 
+struct choice;
+struct chosen;
+
 // What an answer is about.
 struct asked {
     struct gait_trace *trace;
-    const char *path;   // the run as the user typed it
-    const void *values; // the struct that the options fill; zero where nothing was given
+    const char *path;            // the run as the user typed it
+    const void *values;          // the struct that the options fill; zero where nothing was given
+    const struct choice *choice; // NULL: all, as nothing was asked
+    const struct chosen *chosen; // what of the ranks' times that leaves; NULL: all
 };
 
 struct answer {
@@ -22,7 +27,8 @@ struct answer {
     const struct example *examples; // ends with a NULL line; the help shows the first
     const struct option *options;   // of its own, into `values`
     size_t count;
-    bool is_rare; // `gait help` names the command, but does not explain it
+    unsigned choice; // CHOICE_...: which parts of a run it can be about
+    bool is_rare;    // `gait help` names the command, but does not explain it
     // Fills the sheet. Fails only with what the sheet does not know of itself
     // (sheet_status()): a trace that cannot be read, an option that makes no sense.
     int (*put)(struct sheet *sheet, const struct asked *asked);

@@ -7,12 +7,13 @@
 #include "answer/answers.h"
 #include "answer/compat/compat_answer.h"
 #include "answer/device/device_table.h"
+#include "base/fail.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 #include "vocabulary/metadata.h"
 
 struct breakdown_values {
-    bool steps;
     const char *compat; // a tool; NULL: none
 };
 
@@ -97,8 +98,13 @@ static void put_steps(struct sheet *sheet, const struct breakdown_rank *rank)
     sheet_end(sheet);
 }
 
+static const char *base_of(const struct asked *asked)
+{
+    return asked->chosen ? "choice" : "window";
+}
+
 // Of a rank with several: each over the rank's own time.
-static void put_devices(struct sheet *sheet, const struct breakdown_rank *rank)
+static void put_devices(struct sheet *sheet, const struct breakdown_rank *rank, const char *base)
 {
     static const struct column columns[] = {{.key = "device"}};
     static const struct table table = {.key = "devices", COLUMNS_ARE(columns)};
@@ -109,7 +115,7 @@ static void put_devices(struct sheet *sheet, const struct breakdown_rank *rank)
         const int32_t device = rank->devices[i].device;
         const struct value cell = value_if(device >= 0, value_int(device));
         sheet_row(sheet, &cell, 0);
-        put_breakdown(sheet, "window", &rank->devices[i].whole);
+        put_breakdown(sheet, base, &rank->devices[i].whole);
     }
     sheet_end(sheet);
 }
@@ -132,7 +138,6 @@ static const struct table rank_table = {
 static int put_rank(struct sheet *sheet, const struct asked *asked,
                     const struct breakdown_rank *rank)
 {
-    const struct breakdown_values *values = asked->values;
     const char *source = gait_trace_metadata(asked->trace, rank->shard, meta.source);
     struct gait_shard_info shard;
     struct value parts[DEVICE_PARTS];
@@ -156,12 +161,12 @@ static int put_rank(struct sheet *sheet, const struct asked *asked,
     sheet_row(sheet, cells, 0);
     if (rank->has_device) {
         sheet_object(sheet, "whole");
-        put_breakdown(sheet, "window", &rank->whole);
+        put_breakdown(sheet, base_of(asked), &rank->whole);
         sheet_end(sheet);
     } else
         sheet_put(sheet, "whole", value_none());
-    put_devices(sheet, rank);
-    if (values->steps)
+    put_devices(sheet, rank, base_of(asked));
+    if (asked->choice && asked->choice->shows_steps)
         put_steps(sheet, rank);
     return GAIT_OK;
 }
@@ -259,7 +264,10 @@ static int put(struct sheet *sheet, const struct asked *asked)
 {
     const struct breakdown_values *values = asked->values;
     struct device_run run;
-    int status = device_run_make(&run, asked->trace);
+    if (values->compat && asked->chosen)
+        return fail(GAIT_ERR_ARGUMENT, "--compat shows figures of whole ranks: leave out --steps=, "
+                                       "--from, --to and --phase");
+    int status = device_run_make(&run, asked->trace, asked->chosen);
     if (status)
         return status;
     put_title(sheet, asked, &run);
@@ -269,7 +277,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     sheet_end(sheet);
     show_devices(sheet, asked, &run);
     show_causes(sheet, asked, &run);
-    if (values->steps)
+    if (asked->choice && asked->choice->shows_steps)
         show_steps(sheet, &run);
     if (!status && values->compat)
         status = compat_answer_put(sheet, values->compat, &run, asked->trace);
@@ -278,10 +286,6 @@ static int put(struct sheet *sheet, const struct asked *asked)
 }
 
 static const struct option options[] = {
-    {.name = "steps",
-     .kind = OPTION_FLAG,
-     .help = "show each step too, numbered as the profiler did",
-     .offset = offsetof(struct breakdown_values, steps)},
     {.name = "compat",
      .kind = OPTION_CHOICE,
      .value = "TOOL",
@@ -305,6 +309,10 @@ static const char *const about[] = {
     "The work that ends an idle time shows its cause: the host launched it late, the launch took "
     "time, it waited for other work (dependency), or it followed the kernel before it at once "
     "(gap, below 3 us).",
+    "--steps takes a value behind = alone: the numbers that gait steps prints. A choice of steps, "
+    "time or phase cuts the work of devices at its edges: the whole of --steps=5..9 is the sum of "
+    "these steps, and --from T and --to T part the whole in two. The steps that are shown begin in "
+    "it.",
     NULL,
 };
 
@@ -314,5 +322,6 @@ const struct answer breakdown_answer = {
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),
+    .choice = CHOICE_SHOW_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,
 };

@@ -7,11 +7,12 @@
 #include "analyse/device/collectives.h"
 #include "answer/answers.h"
 #include "answer/modules/comm_debug_answer.h"
+#include "base/fail.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 struct comms_values {
     const char *debug; // a digit, or NULL
-    int64_t rank;
 };
 
 static const struct column columns[] = {
@@ -97,10 +98,12 @@ static int put(struct sheet *sheet, const struct asked *asked)
     struct collectives found;
     uint64_t calls = 0;
     char text[100];
+    if (values->debug && asked->chosen)
+        return fail(GAIT_ERR_ARGUMENT, "--debug shows all of a rank: leave out --steps, --from, "
+                                       "--to and --phase");
     if (values->debug)
-        return comm_debug_answer_put(sheet, asked, values->rank,
-                                     (enum comm_noise)(*values->debug - '0'));
-    int status = collectives_make(&found, asked->trace);
+        return comm_debug_answer_put(sheet, asked, (enum comm_noise)(*values->debug - '0'));
+    int status = collectives_make(&found, asked->trace, asked->chosen);
     if (status)
         return status;
     for (size_t i = 0; i < found.count; i++)
@@ -129,12 +132,6 @@ static const struct option options[] = {
      .help = "what each module communicated: 0 collectives, 1 classes too, 2 ops too, 3 all ops",
      .offset = offsetof(struct comms_values, debug),
      .choices = noises},
-    {.name = "rank",
-     .kind = OPTION_NUMBER,
-     .value = "N",
-     .help = "--debug: of that rank; of the lowest without it",
-     .offset = offsetof(struct comms_values, rank),
-     .high = INT32_MAX},
 };
 
 static const struct example examples[] = {
@@ -154,6 +151,9 @@ static const char *const about[] = {
     "CommDebugMode, with bytes and times. As there, a collective counts for all modules around "
     "it, up to Global, and an op for its own. A record says nothing of sharding (DTensor): level "
     "1 adds the classes of modules alone.",
+    CHOICE_COUNTS,
+    "A collective has its number before any is left out, so ranks still agree; where a time begins "
+    "or ends between them, it is not on record on all.",
     NULL,
 };
 
@@ -163,6 +163,7 @@ const struct answer comms_answer = {
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .is_rare = true,
     .put = put,
 };

@@ -8,6 +8,7 @@
 #include "analyse/report/torch_report.h"
 #include "answer/answers.h"
 #include "answer/sentence_text.h"
+#include "load/choice.h"
 
 enum { FEW_STEPS = 5, COMPUTE = 1 << LANE_COMPUTE, COMM = 1 << LANE_COMM, COPY = 1 << LANE_COPY };
 
@@ -176,7 +177,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     struct device_run run = {.count = 0};
     int status = run_report_make(&report, asked->trace);
     if (!status)
-        status = device_run_make(&run, asked->trace);
+        status = device_run_make(&run, asked->trace, NULL);
     if (!status) {
         sheet_title(sheet, asked->path, "What stands out, and what to try");
         sheet_table(sheet, &table);
@@ -210,5 +211,6 @@ const struct answer findings_answer = {
     .summary = "Tests a run against rules: what stands out, by how much, and what to try.",
     .about = about,
     .examples = examples,
+    .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyse/steps/chosen.h"
 #include "analyse/steps/each_step.h"
 #include "answer/answers.h"
 #include "base/fail.h"
+#include "load/choice.h"
 
 struct gaps_values {
     double least_s;
@@ -21,6 +23,7 @@ struct search {
     struct sheet *sheet;
     struct gap *gaps; // by shard
     int64_t least_ns;
+    const struct chosen *chosen;
 };
 
 static const struct column columns[] = {
@@ -44,16 +47,22 @@ static const struct table table = {.key = "gaps",
 static void end_gap(const struct search *search, const struct gap *gap, int64_t end_ns)
 {
     const struct gait_shard_info *shard = &gap->shard;
-    const int64_t length_ns = (int64_t)((uint64_t)end_ns - (uint64_t)gap->start_ns);
-    if (end_ns < gap->start_ns || length_ns < search->least_ns)
+    const struct chosen *chosen = search->chosen;
+    int64_t start_ns = gap->start_ns;
+    if (chosen) { // cut at its edges
+        start_ns = chosen->from_ns > start_ns ? chosen->from_ns : start_ns;
+        end_ns = chosen->to_ns < end_ns ? chosen->to_ns : end_ns;
+    }
+    const int64_t length_ns = (int64_t)((uint64_t)end_ns - (uint64_t)start_ns);
+    if (end_ns < start_ns || length_ns < search->least_ns)
         return;
     const struct value cells[] = {
         value_text(gap->after < 0 ? "before the first step" : "after"),
         value_if(gap->after >= 0, value_int(gap->after)),
         value_rank(shard->rank),
         value_int(shard->pid),
-        value_int(gap->start_ns),
-        value_int(gap->start_ns - shard->start_ns),
+        value_int(start_ns),
+        value_int(start_ns - shard->start_ns),
         value_int(length_ns),
         value_share((uint64_t)length_ns, (uint64_t)shard->end_ns - (uint64_t)shard->start_ns),
     };
@@ -77,7 +86,8 @@ static int put(struct sheet *sheet, const struct asked *asked)
     const struct gaps_values *values = asked->values;
     const uint32_t count = gait_trace_shard_count(asked->trace);
     const double least_s = values->least_s > 0 ? values->least_s : 0.1;
-    struct search search = {sheet, calloc(count + 1, sizeof(struct gap)), (int64_t)(least_s * 1e9)};
+    struct search search = {sheet, calloc(count + 1, sizeof(struct gap)), (int64_t)(least_s * 1e9),
+                            asked->chosen};
     int status = search.gaps ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for the gaps");
     for (uint32_t i = 0; i < count && !status; i++) {
         struct gap *gap = &search.gaps[i];
@@ -116,5 +126,6 @@ const struct answer gaps_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
+    .choice = CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

@@ -16,6 +16,7 @@
 #include "base/json_reader.h"
 #include "base/units.h"
 
+#include "load/choice.h"
 #include "vocabulary/metadata.h"
 
 static int64_t length_of(int64_t start_ns, int64_t end_ns)
@@ -243,5 +244,6 @@ const struct answer info_answer = {
                "is missing.",
     .about = about,
     .examples = examples,
+    .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

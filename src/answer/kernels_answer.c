@@ -6,6 +6,7 @@
 #include "analyse/device/tensor_use.h"
 #include "answer/answers.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 static const struct column columns[] = {
     {.key = "name", .label = "", .flags = COLUMN_LEFT, .width = 30},
@@ -78,7 +79,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     struct kernels kernels;
     uint64_t calls = 0, all_ns = 0, use_ns[TENSOR_USES] = {0};
     char text[200], use[80];
-    int status = kernels_make(&kernels, asked->trace);
+    int status = kernels_make(&kernels, asked->trace, asked->chosen);
     if (status)
         return status;
     for (size_t i = 0; i < kernels.count; i++) {
@@ -110,6 +111,7 @@ static const struct example examples[] = {
 static const char *const about[] = {
     "Times add up: what ran at a time on several streams counts for each. Occupancy and blocks are "
     "means, weighted by time; registers the most. Tensor cores are told by the kernel's name.",
+    CHOICE_COUNTS,
     NULL,
 };
 
@@ -118,6 +120,7 @@ const struct answer kernels_answer = {
                "each.",
     .about = about,
     .examples = examples,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .is_rare = true,
     .put = put,
 };

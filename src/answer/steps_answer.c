@@ -7,6 +7,7 @@
 #include "answer/answers.h"
 #include "answer/device/device_table.h"
 #include "base/units.h"
+#include "load/choice.h"
 #include "vocabulary/metadata.h"
 
 static const struct column step_columns[] = {
@@ -53,7 +54,7 @@ static uint64_t length(int64_t from_ns, int64_t until_ns)
 
 // --- steps ------------------------------------------------------------------------------
 
-static void put_step(struct sheet *sheet, int64_t rank, const struct turn *turn, bool is_first)
+static void put_step(struct sheet *sheet, int64_t rank, const struct turn *turn)
 {
     const uint64_t *ns = turn->sums.ns;
     const uint64_t turn_ns = length(turn->start_ns, turn->end_ns);
@@ -63,7 +64,7 @@ static void put_step(struct sheet *sheet, int64_t rank, const struct turn *turn,
         value_int(rank),
         value_uint(turn_ns),
         value_uint(length(turn->start_ns, turn->host_end_ns)),
-        value_if(!is_first, value_uint(turn->period_ns)),
+        value_if(!turn->is_first, value_uint(turn->period_ns)),
         value_if(is_known, value_uint(ns[LANE_COMPUTE])),
         value_if(is_known, value_uint(ns[LANE_COMM])),
         value_if(is_known, value_uint(ns[LANE_COPY])),
@@ -80,7 +81,7 @@ static void put_steps(struct sheet *sheet, const struct asked *asked, const stru
     for (size_t i = 0; i < turns->count; i++)
         for (size_t k = 0; k < turns->ranks[i].count; k++)
             put_step(sheet, device_rank_number(asked->trace, turns->ranks[i].shard),
-                     &turns->ranks[i].turns[k], k == 0);
+                     &turns->ranks[i].turns[k]);
     sheet_end(sheet);
 }
 
@@ -182,7 +183,9 @@ static void begin_ledger(struct sheet *sheet, const struct asked *asked,
 static void put_ledger(struct sheet *sheet, const struct asked *asked, const struct turns *turns,
                        const struct turn_rank *rank)
 {
-    const uint64_t all_ns = length(rank->turns[0].start_ns, rank->turns[rank->count - 1].end_ns);
+    uint64_t all_ns = 0;
+    for (size_t i = 0; i < rank->count; i++)
+        all_ns += length(rank->turns[i].start_ns, rank->turns[i].end_ns);
     const bool is_apart = rank->told && rank->told < rank->count;
     if (is_apart) {
         begin_ledger(sheet, asked, rank, rank->told, rank->told_ns);
@@ -264,7 +267,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     struct turns turns;
     size_t steps = 0;
     char title[100];
-    int status = turns_make(&turns, asked->trace);
+    int status = turns_make(&turns, asked->trace, asked->chosen);
     if (status)
         return status;
     for (size_t i = 0; i < turns.count; i++)
@@ -297,6 +300,7 @@ static const char *const about[] = {
     "Kernels run: the share of the turns with a kernel on the device. SM efficiency: blocks by "
     "multiprocessor, each counted once at most. Occupancy: the mean that the kernels tell, "
     "weighted by time.",
+    "--from and --to choose the steps that begin in that time, as a whole.",
     NULL,
 };
 
@@ -304,6 +308,7 @@ const struct answer steps_answer = {
     .summary = "Lists the steps, says where their time went, and how full the devices were.",
     .about = about,
     .examples = examples,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_WHOLE,
     .put = put,
     .is_rare = true,
 };

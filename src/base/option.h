@@ -11,6 +11,7 @@
 enum option_kind {
     OPTION_FLAG,    // bool
     OPTION_TEXT,    // const char *, not empty
+    OPTION_MAYBE,   // the same, or "": a value stands behind = alone
     OPTION_OPERAND, // an operand by another tool's word: beside the others, in order
     OPTION_TEXTS,   // struct option_texts: may be given several times
     OPTION_NUMBER,  // int64_t between low and high
@@ -37,6 +38,12 @@ struct option {
     int64_t low, high;
     const char *const *choices; // NULL-terminated
 };
+
+// Whether the next word is its value, where none stands behind =.
+static inline bool option_takes_next(const struct option *option)
+{
+    return option->kind != OPTION_FLAG && option->kind != OPTION_MAYBE;
+}
 
 // A line that can be typed, for the help and the man page.
 struct example {

@@ -9,7 +9,8 @@
 static const struct {
     const char *name;
     double seconds;
-} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+} units[] = {{"", 1},   {"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
+             {"m", 60}, {"min", 60}, {"h", 3600},  {"d", 86400}};
 
 static bool is_digit(char c)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lengths of time as people write them: 10, 0.5, 500ms, 90s, 2m, 1.5h, 1d.
+// Lengths of time as people write them: 10, 0.5, 500ms, 20us, 7ns, 90s, 2m, 1.5h, 1d.
 #ifndef GAIT_BASE_SECONDS_TEXT_H
 #define GAIT_BASE_SECONDS_TEXT_H
 

@@ -289,6 +289,22 @@ int run_open_memory(struct run *run, struct slice bytes)
     return finish_open(run, status);
 }
 
+int run_open_some(struct run *run, const struct run *of, const bool *is_kept)
+{
+    int status = begin_run(run);
+
+    if (!status)
+        status = site_table_init(&run->sites, &run->texts);
+    run->outcome = of->outcome;
+    for (uint32_t i = 0; !status && i < of->shard_count; i++) {
+        const char *path = of->shards[i]->info.path;
+        path = is_kept[i] ? arena_text(&run->arena, path, strlen(path)) : NULL;
+        if (is_kept[i])
+            status = path ? add_shard(run, path, (struct slice){0}) : GAIT_ERR_MEMORY;
+    }
+    return finish_open(run, status);
+}
+
 int run_verify(struct run *run)
 {
     int status = 0;

@@ -51,6 +51,8 @@ GAIT_CHECK int run_open(struct run *run, const char *path);
 
 // A run of one shard in memory, which must outlive it.
 GAIT_CHECK int run_open_memory(struct run *run, struct slice bytes);
+// Those shards of a run alone.
+GAIT_CHECK int run_open_some(struct run *run, const struct run *of, const bool *is_kept);
 void run_close(struct run *run); // takes NULL and a half-opened run
 
 // Completes the damage list; looks at every byte that was not looked at yet.

@@ -108,7 +108,7 @@ static int put_averages(FILE *out, struct gait_trace *trace, const struct itwina
 {
     struct kernels kernels = {.count = 0};
     size_t rows = 0;
-    int status = kernels_make(&kernels, trace);
+    int status = kernels_make(&kernels, trace, NULL);
     fputs(",name,node_id,self_cuda_time_total,cuda_time_total,cuda_time_total_str,calls,strategy,"
           "num_gpus,global_rank\n",
           out);

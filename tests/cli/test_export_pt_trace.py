@@ -177,7 +177,7 @@ def test_what_cannot_be_is_one_sentence(gait, trained, tmp_path):
         (["-o", "file/x"], "cannot make the folder 'file/x': Not a directory"),
         (["-o", "file"], "a pt-trace file holds one process"),
         (["-o", "none/x.json"], "cannot write 'none/x.json': No such file or directory"),
-        (["-o", "x", "--since", 5, "--until", 5], "--until must be later than --since"),
+        (["-o", "x", "--since", 5, "--until", 5], "'--from' 5 is not before '--to' 5"),
     ]
     for options, why in cases:
         path = trained if "none" not in options[1] else next(trained.glob("*.gait"))

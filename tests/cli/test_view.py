@@ -87,6 +87,11 @@ def test_pages_are_the_answers_of_the_command_line(gait, job, tmp_path):
         "info", "--format", "csv", "--table", "shards", tmp_path / "job").stdout  # fmt: skip
     want = gait("breakdown", "--steps", "--json", tmp_path / "job").stdout
     assert json.loads(job.ask("breakdown.json?steps")[1]) == json.loads(want)
+    for page, options in ("steps", ["--steps=2..3", "--ranks=0"]), ("gaps", ["--from=1ms"]):
+        query = "&".join(option.removeprefix("--") for option in options)
+        want = gait(page, *options, "--json", tmp_path / "job").stdout
+        assert json.loads(job.ask(f"{page}.json?{query}")[1]) == json.loads(want)
+    assert "chooses nothing" in job.ask("steps?ranks=99")[1]
 
 
 @pytest.mark.parametrize(

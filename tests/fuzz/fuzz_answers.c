@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyse/report/run_report.h"
+#include "analyse/steps/chosen.h"
 #include "answer/answers.h"
 #include "answer/report/report_answer.h"
 #include "base/fail.h"
@@ -473,13 +474,26 @@ static void print_one(struct sheet *sheet, int status)
 static void ask(struct gait_trace *trace, const struct answer *answer, uint8_t choice)
 {
     _Alignas(16) uint8_t filled[1024] = {0};
-    const struct asked asked = {trace, "fuzz", filled};
+    const bool is_whole = answer->choice & CHOICE_WHOLE;
+    const struct choice part = {
+        .shows_steps = choice & 1,
+        .is_whole = is_whole,
+        .has_steps = is_whole || choice & 2,
+        .steps = {choice >> 4, choice & 8 ? UINT64_MAX : choice >> 3},
+        .from = {.is_given = choice & 4, .ns = (int64_t)choice << 20},
+        .texts = {.phase = choice & 16 && !is_whole ? "forward" : NULL, .from = "", .to = ""}};
+    struct asked asked = {.trace = trace, .path = "fuzz", .values = filled, .choice = &part};
+    struct chosen chosen = {.times = NULL};
     struct sheet *sheet = NULL;
+    if (answer->choice & CHOICE_TIME && choice_is_of_times(&part) &&
+        !chosen_find(&chosen, trace, &part))
+        asked.chosen = &chosen;
     for (size_t i = 0; i < answer->count; i++)
         if (choice >> i % 8 & 1)
             fill(filled, &answer->options[i], choice);
     if (!sheet_new(&sheet))
         print_one(sheet, answer->put(sheet, &asked));
+    chosen_finish(&chosen);
 }
 
 static void ask_report(struct gait_trace *trace)

@@ -45,7 +45,7 @@ void breakdown_rank_finish(struct breakdown_rank *rank)
 // --- one rank at a time -----------------------------------------------------------------------
 
 // What is due at a time: value of the heap is the number of the step or of the window, and this.
-enum { DUE_BEGIN, DUE_END, DUE_WINDOW, DUE_KINDS };
+enum { DUE_BEGIN, DUE_END, DUE_WINDOW, DUE_CHOSEN, DUE_LEFT, DUE_KINDS };
 
 // A time with devices on record; of an imported trace there is one.
 struct window {
@@ -70,6 +70,7 @@ struct part {
     uint32_t shard;
     bool is_imported; // a rank then, whatever it has
     bool has_own_steps;
+    const struct chosen *chosen; // its times are the windows then
     uint8_t *kinds;
     struct feed feed;
     struct device_sweep all, blank; // blank: as a device that did nothing so far
@@ -133,7 +134,8 @@ static int take_steps(struct part *part)
     if (part->step_count)
         qsort(part->step_list, part->step_count, sizeof *part->step_list, by_start_name);
     for (size_t i = 0; i < part->step_count; i++)
-        if (!i || !is_repeated(part->step_list[i], part->step_list[i - 1]))
+        if ((!i || !is_repeated(part->step_list[i], part->step_list[i - 1])) &&
+            chosen_has(part->chosen, part->shard, part->step_list[i]->start_ns))
             rank->steps[rank->step_count++] = *part->step_list[i];
     return GAIT_OK;
 }
@@ -229,6 +231,18 @@ static int open_window(struct device_sweep *sweep, uint32_t window)
     return device_sweep_open(sweep);
 }
 
+static int begin_chosen(struct device_sweep *sweep, uint32_t window)
+{
+    (void)window;
+    return device_sweep_begin(sweep, &sweep->whole);
+}
+
+static int end_chosen(struct device_sweep *sweep, uint32_t window)
+{
+    (void)window;
+    return device_sweep_end(sweep, &sweep->whole);
+}
+
 static int find_window(struct part *part, uint32_t shard, uint32_t *ret_window)
 {
     const struct array_shape shape = {sizeof *part->windows, MOST_ROWS};
@@ -265,18 +279,27 @@ static int leave_window(struct part *part, uint32_t number, int64_t at_ns)
 
 // --- rows ---------------------------------------------------------------------------------------
 
+static int meet(struct part *part, unsigned due, size_t number, int64_t at_ns)
+{
+    switch (due) {
+    case DUE_WINDOW:
+        return leave_window(part, (uint32_t)number, at_ns);
+    case DUE_CHOSEN:
+    case DUE_LEFT:
+        return each_sweep(part, 0, due == DUE_CHOSEN ? begin_chosen : end_chosen);
+    default:
+        return (due == DUE_END ? device_sweep_end : device_sweep_begin)(
+            &part->all, &part->step_list[number]->breakdown);
+    }
+}
+
 static int pass_time(struct part *part, int64_t until_ns)
 {
     int status = GAIT_OK;
     while (part->dues.count && part->dues.pairs[0].key <= until_ns && !status) {
         const struct heap_pair due = min_heap_take(&part->dues);
-        const size_t number = due.value / DUE_KINDS;
         device_sweep_until(&part->all, due.key);
-        if (due.value % DUE_KINDS == DUE_WINDOW)
-            status = leave_window(part, (uint32_t)number, due.key);
-        else
-            status = (due.value % DUE_KINDS == DUE_END ? device_sweep_end : device_sweep_begin)(
-                &part->all, &part->step_list[number]->breakdown);
+        status = meet(part, due.value % DUE_KINDS, due.value / DUE_KINDS, due.key);
     }
     if (until_ns != INT64_MAX)
         device_sweep_until(&part->all, until_ns);
@@ -292,7 +315,7 @@ static int add_work(struct part *part, const struct fact_slice *slice, const str
     int status = GAIT_OK;
     if (!part->all.has_work)
         part->rank.start_ns = work.start_ns;
-    if (!track->window)
+    if (!track->window && !part->chosen)
         status = find_window(part, head->track->shard, &track->window);
     if (!status && !track->device)
         status = find_device(part, head->track->track, work.start_ns, &track->device);
@@ -306,7 +329,7 @@ static int add_work(struct part *part, const struct fact_slice *slice, const str
         device_sweep_until(device->sweep, work.start_ns);
         device_sweep_add(device->sweep, &work);
     }
-    return reach(part, track->window - 1, work.end_ns);
+    return part->chosen ? GAIT_OK : reach(part, track->window - 1, work.end_ns);
 }
 
 static void add_wait(struct part *part, const struct feed_head *head)
@@ -373,6 +396,17 @@ static int find_kinds(const struct gait_trace *trace, uint8_t **ret_kinds)
     return status;
 }
 
+static int add_chosen(struct part *part, const struct intervals *times)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < times->count && !status; i++) {
+        status = min_heap_put(&part->dues, times->rows[i].start_ns, DUE_CHOSEN);
+        if (!status)
+            status = min_heap_put(&part->dues, times->rows[i].end_ns, DUE_LEFT);
+    }
+    return status;
+}
+
 static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
     struct part *part = made;
@@ -389,7 +423,8 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     part->has_own_steps = own_count > 0;
     for (size_t i = 0; i < own_count && !status; i++)
         status = add_step(part, &own[i].step, false);
-    return status;
+    part->chosen = run->chosen;
+    return status || !run->chosen ? status : add_chosen(part, &run->times[shard]);
 }
 
 static int end(void *made)

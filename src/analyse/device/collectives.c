@@ -83,6 +83,7 @@ struct part {
     const struct gait_trace *trace;
     struct arg_keys keys;
     int64_t rank;
+    uint32_t shard;
 };
 
 static void init(struct collectives *collectives)
@@ -95,10 +96,11 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
 {
     struct part *part = made;
     struct gait_shard_info info;
-    (void)answer;
     init(&part->found);
     arg_keys_init(&part->keys, key_names, KEYS);
     part->trace = trace;
+    part->shard = shard;
+    part->found.chosen = ((const struct collectives *)answer)->chosen;
     const int status = gait_trace_shard(trace, shard, &info);
     part->rank = status || info.rank < 0 ? (int64_t)shard : info.rank;
     return status;
@@ -149,7 +151,8 @@ static int add_call(struct collectives *into, const struct collective_call *call
     return status;
 }
 
-static int add_row(struct part *part, const struct fact_slice *slice, const struct fact_row *row)
+static int add_row(struct part *part, const struct fact_slice *slice, const struct fact_rows *track,
+                   const struct fact_row *row)
 {
     struct gait_arg args[KEYS];
     struct gait_site_info site;
@@ -164,9 +167,11 @@ static int add_row(struct part *part, const struct fact_slice *slice, const stru
     const struct collective_kind like = {told.name, told.group, told.dtype,
                                          told.group_size > 0 ? (uint64_t)told.group_size : 0,
                                          collective_element_bytes(told.dtype)};
-    struct collective_call call = {.rank = part->rank,
-                                   .start_ns = row->start_ns,
-                                   .ns = (uint64_t)row->end_ns - (uint64_t)row->start_ns};
+    struct collective_call call = {
+        .rank = part->rank,
+        .start_ns = row->start_ns,
+        .ns = (uint64_t)row->end_ns - (uint64_t)row->start_ns,
+        .is_chosen = chosen_has_row(part->found.chosen, part->shard, slice, track, row)};
     const int64_t elements = told.in > told.out ? told.in : told.out;
     if (elements > 0 && (uint64_t)elements < UINT64_MAX / 16)
         call.bytes = (uint64_t)elements * like.element_bytes;
@@ -183,7 +188,7 @@ static int add_slice(void *made, const struct fact_slice *slice)
         for (size_t at = 0; at < track->count && !status; at++)
             if (site_role(part->trace, track->rows[at].site) == ROLE_COLLECTIVE &&
                 track->rows[at].end_ns != FACT_OPEN)
-                status = add_row(part, slice, &track->rows[at]);
+                status = add_row(part, slice, track, &track->rows[at]);
     }
     return status;
 }
@@ -196,7 +201,7 @@ static int by_kind_start(const void *left, const void *right)
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
-// Numbers the calls of each kind.
+// Numbers the calls of each kind, all of them, so that ranks agree on the numbers.
 static int end(void *made)
 {
     struct part *part = made;
@@ -215,6 +220,8 @@ static int merge(void *answer, void *made)
     int status = GAIT_OK;
     for (size_t i = 0; i < part->found.call_count && !status; i++) {
         struct collective_call call = part->found.calls[i];
+        if (!call.is_chosen)
+            continue;
         status = kind_of(all, part->found.calls[i].kind, &call.kind);
         if (!status)
             status = add_call(all, &call);
@@ -342,10 +349,13 @@ static const struct fact_consumer consumer = {
     .drop = drop,
 };
 
-int collectives_make(struct collectives *collectives, struct gait_trace *trace)
+int collectives_make(struct collectives *collectives, struct gait_trace *trace,
+                     const struct chosen *chosen)
 {
-    const struct fact_ask ask = {&consumer, collectives};
-    *collectives = (struct collectives){.count = 0};
+    struct fact_consumer asking = consumer;
+    const struct fact_ask ask = {&asking, collectives};
+    asking.columns |= chosen ? FACT_LINKS : 0;
+    *collectives = (struct collectives){.chosen = chosen};
     init(collectives);
     int status = facts_run(trace, &ask, 1);
     if (!status)

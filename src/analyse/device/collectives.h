@@ -9,6 +9,7 @@
 
 #include <gait/trace.h>
 
+#include "analyse/steps/chosen.h"
 #include "base/arena.h"
 #include "base/intern.h"
 
@@ -24,6 +25,7 @@ struct collective_call {
     int64_t rank, start_ns;
     uint64_t ns, bytes; // bytes: the size that bandwidths are of, 0: not known
     uint64_t number;    // in its kind and rank, from 0
+    bool is_chosen;
 };
 
 struct collective_sum {
@@ -48,9 +50,12 @@ struct collectives {
     size_t kind_count, kind_capacity;
     struct arena arena;
     struct intern texts;
+    const struct chosen *chosen;
 };
 
-GAIT_CHECK int collectives_make(struct collectives *collectives, struct gait_trace *trace);
+// Of the calls that each rank began in the chosen times; NULL: of all.
+GAIT_CHECK int collectives_make(struct collectives *collectives, struct gait_trace *trace,
+                                const struct chosen *chosen);
 void collectives_finish(struct collectives *collectives); // takes NULL and a zeroed struct
 
 // Of a dtype as torch tells it ("BFloat16"); 0: not known.

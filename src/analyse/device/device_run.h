@@ -5,15 +5,22 @@
 
 #include "analyse/device/breakdown.h"
 #include "analyse/device/recorded_steps.h"
+#include "analyse/steps/chosen.h"
 
 struct device_run {
     struct breakdown_rank
         *ranks; // of shards with device events or steps, and all that were imported
     size_t count, capacity;
     struct recorded_steps recorded; // which their names belong to
+    const struct chosen *chosen;
+    struct intervals *times; // of each shard: what of the chosen times `whole` is of
+    uint32_t shard_count;
 };
 
-GAIT_CHECK int device_run_make(struct device_run *run, struct gait_trace *trace);
+// `whole` of each rank is of the chosen times, and its steps are those that begin in them. NULL:
+// of the time with devices on record, and all steps.
+GAIT_CHECK int device_run_make(struct device_run *run, struct gait_trace *trace,
+                               const struct chosen *chosen);
 void device_run_finish(struct device_run *run); // takes NULL and a zeroed struct
 
 #endif

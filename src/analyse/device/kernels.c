@@ -16,7 +16,15 @@ struct part {
     struct kernels sums;
     struct hash_index index;
     const struct gait_trace *trace;
+    const struct chosen *chosen;
+    uint32_t shard;
     struct arg_keys keys;
+};
+
+struct answer {
+    struct kernels *kernels;
+    struct hash_index index;
+    const struct chosen *chosen;
 };
 
 enum { OCCUPANCY, BLOCKS, REGISTERS, KEYS };
@@ -26,9 +34,9 @@ static const char *const key_names[KEYS] = {"est. achieved occupancy %", "blocks
 static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
     struct part *part = made;
-    (void)shard;
-    (void)answer;
     part->trace = trace;
+    part->shard = shard;
+    part->chosen = ((const struct answer *)answer)->chosen;
     arg_keys_init(&part->keys, key_names, KEYS);
     return GAIT_OK;
 }
@@ -114,7 +122,8 @@ static int add_slice(void *made, const struct fact_slice *slice)
         for (size_t at = 0; at < track->count && !status; at++) {
             const struct fact_row *row = &track->rows[at];
             if (ROLES_OF_KERNELS & ROLE_BIT(site_role(part->trace, row->site)) &&
-                row->end_ns != FACT_OPEN)
+                row->end_ns != FACT_OPEN &&
+                chosen_has_row(part->chosen, part->shard, slice, track, row))
                 status = add_kernel(part, slice, track, row);
         }
     }
@@ -122,11 +131,6 @@ static int add_slice(void *made, const struct fact_slice *slice)
 }
 
 // --- ranks -----------------------------------------------------------------------------
-
-struct answer {
-    struct kernels *kernels;
-    struct hash_index index;
-};
 
 static int merge(void *opaque, void *made)
 {
@@ -167,9 +171,9 @@ static const struct fact_consumer consumer = {
     .drop = drop,
 };
 
-int kernels_make(struct kernels *kernels, struct gait_trace *trace)
+int kernels_make(struct kernels *kernels, struct gait_trace *trace, const struct chosen *chosen)
 {
-    struct answer answer = {.kernels = kernels};
+    struct answer answer = {.kernels = kernels, .chosen = chosen};
     const struct fact_ask ask = {&consumer, &answer};
     *kernels = (struct kernels){.count = 0};
     const int status = facts_run(trace, &ask, 1);

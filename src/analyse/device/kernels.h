@@ -5,6 +5,8 @@
 
 #include <gait/trace.h>
 
+#include "analyse/steps/chosen.h"
+
 struct kernel_sum {
     uint32_t site, op; // op: site of the launching op; GAIT_NO_SITE: not known
     uint64_t count, sum_ns, least_ns, most_ns;
@@ -19,7 +21,9 @@ struct kernels {
     size_t count, capacity;
 };
 
-GAIT_CHECK int kernels_make(struct kernels *kernels, struct gait_trace *trace);
+// Of those that were launched in the chosen times; NULL: of all.
+GAIT_CHECK int kernels_make(struct kernels *kernels, struct gait_trace *trace,
+                            const struct chosen *chosen);
 void kernels_finish(struct kernels *kernels); // takes NULL and a zeroed struct
 
 #endif

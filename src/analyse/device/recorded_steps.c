@@ -79,6 +79,8 @@ static struct recorded_phase *find_phase(struct step_search *search, uint32_t sh
 
 static void take_phase(struct step_search *search, const struct gait_event *event, uint32_t shard)
 {
+    if (!chosen_has(search->steps->chosen, shard, event->start_ns))
+        return;
     struct recorded_phase *phase = find_phase(search, shard, event->name);
     if (phase)
         phase->ns += event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
@@ -123,12 +125,13 @@ static int by_shard(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace, bool only_devices)
+int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace, bool only_devices,
+                        const struct chosen *chosen)
 {
     struct step_search finding = {steps, trace, only_devices, GAIT_OK, {0}};
     bool is_any = !only_devices ||
                   (torch_report_is_imported(trace) && !site_role_any(trace, ROLE_BIT(ROLE_STEP)));
-    *steps = (struct recorded_steps){.count = 0};
+    *steps = (struct recorded_steps){.chosen = chosen};
     arena_init(&steps->names, MOST_NAMES);
     for (uint32_t i = 0; i < trace->run.shard_count; i++)
         is_any = is_any || shard_owner(trace, i) != i;

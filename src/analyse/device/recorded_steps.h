@@ -8,6 +8,7 @@
 
 #include <gait/trace.h>
 
+#include "analyse/steps/chosen.h"
 #include "base/arena.h"
 
 struct device_step {
@@ -34,12 +35,14 @@ struct recorded_steps {
     struct recorded_phase *phases; // in the order in which they were met
     size_t phase_count, phase_capacity;
     struct arena names;
+    const struct chosen *chosen;
 };
 
 // Of each process in order of start, with its phases. `only_devices`: those steps that have
-// devices on record, without phases; a run without devices is not read for them.
+// devices on record, without phases; a run without devices is not read for them. Phases are
+// summed that begin in the chosen times; NULL: all.
 GAIT_CHECK int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
-                                   bool only_devices);
+                                   bool only_devices, const struct chosen *chosen);
 // The first of that process, and how many there are.
 const struct recorded_step *recorded_steps_of(const struct recorded_steps *steps, uint32_t shard,
                                               size_t *ret_count);

@@ -34,6 +34,7 @@ struct part {
     int64_t tail_ns;       // the end of the last turn, so far
     struct turn_sums tail; // the sums then, once that time has passed
     bool is_tail_kept;
+    const struct chosen *chosen;
     struct fill_sums *filled, *fill_tails; // by device: of turns that are over; with the last one
     int64_t later_end_ns;                  // of work that was given behind the last step's end
     struct device_fill fills[MOST_DEVICES];
@@ -60,12 +61,17 @@ static void sweep_to(struct part *part, int64_t at_ns)
     sweep_until(&part->sweep, at_ns, visit, &part->sums);
 }
 
+static bool is_filled(const struct turn *turn)
+{
+    return turn->has_devices && turn->is_chosen;
+}
+
 static void keep_tail(struct part *part)
 {
     sweep_to(part, part->tail_ns);
     part->tail = part->sums;
     part->is_tail_kept = true;
-    const bool is_told = part->rank.turns[part->rank.count - 1].has_devices;
+    const bool is_told = is_filled(&part->rank.turns[part->rank.count - 1]);
     for (size_t i = 0; i < part->fill_count; i++) {
         device_fill_until(&part->fills[i], part->tail_ns);
         part->fill_tails[i] = part->filled[i];
@@ -102,7 +108,7 @@ static int begin_turn(struct part *part, const struct turn *turn)
     if (last && last->start_ns == turn->start_ns && !strcmp(last->name, turn->name))
         return GAIT_OK; // there as an op and as an annotation
     const int64_t reach_ns = last ? last->host_reach_ns : INT64_MIN;
-    end_fills(part, last && last->has_devices, turn->start_ns);
+    end_fills(part, last && is_filled(last), turn->start_ns);
     const int status =
         array_reserve((void **)&rank->turns, &part->capacity, rank->count + 1, shape);
     if (status)
@@ -110,6 +116,8 @@ static int begin_turn(struct part *part, const struct turn *turn)
     struct turn *made = &rank->turns[rank->count++];
     *made = *turn;
     made->host_reach_ns = turn->host_end_ns > reach_ns ? turn->host_end_ns : reach_ns;
+    made->is_first = !last;
+    made->is_chosen = chosen_has(part->chosen, rank->shard, turn->start_ns);
     made->sums = part->sums;
     made->device_end_ns = part->later_end_ns;
     part->later_end_ns = INT64_MIN;
@@ -278,6 +286,7 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     const struct turns *turns = answer;
     part->trace = trace;
     part->rank.shard = shard;
+    part->chosen = turns->chosen;
     part->rank.is_imported = gait_trace_metadata(trace, shard, meta.source) != NULL;
     part->own = recorded_steps_of(&turns->recorded, shard, &part->own_count);
     part->has_own = part->own_count > 0;
@@ -324,6 +333,7 @@ static void settle_turns(struct part *part)
 {
     struct turn_rank *rank = &part->rank;
     int64_t before_ns = INT64_MIN, reached_ns = INT64_MIN;
+    size_t kept = 0;
     for (size_t i = 0; i < rank->count; i++) {
         struct turn *turn = &rank->turns[i];
         const bool is_last = i + 1 == rank->count;
@@ -335,9 +345,12 @@ static void settle_turns(struct part *part)
         turn->period_ns = (uint64_t)reached_ns - (uint64_t)before_ns;
         before_ns = reached_ns;
         turn->has_devices = turn->has_devices && (rank->has_device || !rank->is_imported);
-        if (turn->has_devices)
+        if (is_filled(turn))
             add_told(rank, turn);
+        if (turn->is_chosen)
+            rank->turns[kept++] = *turn;
     }
+    rank->count = kept;
 }
 
 static int by_device(const void *left, const void *right)
@@ -417,11 +430,11 @@ static const struct fact_consumer consumer = {
     .drop = drop,
 };
 
-int turns_make(struct turns *turns, struct gait_trace *trace)
+int turns_make(struct turns *turns, struct gait_trace *trace, const struct chosen *chosen)
 {
     const struct fact_ask ask = {&consumer, turns};
-    *turns = (struct turns){.count = 0};
-    int status = recorded_steps_find(&turns->recorded, trace, false);
+    *turns = (struct turns){.chosen = chosen};
+    int status = recorded_steps_find(&turns->recorded, trace, false, chosen);
     if (!status)
         status = facts_run(trace, &ask, 1);
     if (status)

@@ -10,6 +10,7 @@
 #include "analyse/device/activity.h"
 #include "analyse/device/device_fill.h"
 #include "analyse/device/recorded_steps.h"
+#include "analyse/steps/chosen.h"
 
 // What each moment of a turn is: the lanes of devices, then what the host did while they were
 // idle, then nothing that is on record.
@@ -26,6 +27,7 @@ struct turn {
     int64_t host_reach_ns; // where this step and those before it have ended on the host
     uint64_t period_ns;    // from the end of the step before, as devices saw it; not of the first
     bool has_devices;      // they were on record for all of it
+    bool is_first, is_chosen;
     struct turn_sums sums;
     int64_t device_end_ns; // of the work that was given until the step's end; INT64_MIN: none
 };
@@ -46,9 +48,12 @@ struct turns {
     struct turn_rank *ranks; // those with steps
     size_t count, capacity;
     struct recorded_steps recorded; // which names belong to
+    const struct chosen *chosen;
 };
 
-GAIT_CHECK int turns_make(struct turns *turns, struct gait_trace *trace);
+// Of the turns that begin in the chosen times; NULL: of all.
+GAIT_CHECK int turns_make(struct turns *turns, struct gait_trace *trace,
+                          const struct chosen *chosen);
 void turns_finish(struct turns *turns); // takes a zeroed struct
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/suggest.h"
+#include "load/site_role.h"
 
 enum { MOST_THREADS = 1 << 20, MOST_NAMES = 40, NAMES_BYTES = 600 };
 enum { NO_NUMBER = TORCH_MOST_PHASES };
@@ -61,10 +62,12 @@ void phase_times_finish(struct phase_times *times)
     *times = (struct phase_times){.count = 0};
 }
 
-static struct phase_thread *find(const struct phase_times *times, const char *host, int64_t tid)
+static struct phase_thread *find(const struct phase_times *times, const char *host, int64_t tid,
+                                 uint32_t shard)
 {
     for (size_t i = 0; i < times->count; i++)
-        if (times->threads[i].tid == tid && !strcmp(times->threads[i].host, host))
+        if (times->threads[i].tid == tid && !strcmp(times->threads[i].host, host) &&
+            (!times->is_by_shard || times->threads[i].shard == shard))
             return &times->threads[i];
     return NULL;
 }
@@ -72,7 +75,7 @@ static struct phase_thread *find(const struct phase_times *times, const char *ho
 const struct intervals *phase_times_of(const struct phase_times *times, const char *host,
                                        int64_t tid)
 {
-    const struct phase_thread *thread = find(times, host, tid);
+    const struct phase_thread *thread = find(times, host, tid, 0);
     return thread ? &thread->times : NULL;
 }
 
@@ -84,7 +87,7 @@ static int thread_of(struct finding *finding, uint32_t track, struct intervals *
     int status = gait_trace_track(finding->trace, track, &info);
     if (status == 0)
         status = gait_trace_shard(finding->trace, info.shard, &shard);
-    struct phase_thread *thread = status ? NULL : find(times, shard.host, info.tid);
+    struct phase_thread *thread = status ? NULL : find(times, shard.host, info.tid, info.shard);
     if (status == 0 && !thread)
         status = array_reserve((void **)&times->threads, &times->capacity, times->count + 1,
                                (struct array_shape){sizeof *times->threads, MOST_THREADS});
@@ -92,7 +95,7 @@ static int thread_of(struct finding *finding, uint32_t track, struct intervals *
         return status;
     if (!thread) {
         thread = &times->threads[times->count++];
-        *thread = (struct phase_thread){.host = shard.host, .tid = info.tid};
+        *thread = (struct phase_thread){.host = shard.host, .tid = info.tid, .shard = info.shard};
     }
     *ret_times = &thread->times;
     return 0;
@@ -154,7 +157,9 @@ static int find_spans(struct finding *finding, struct known *known)
     int status = 0;
     for (uint32_t i = 0; i < finding->site_count && status == 0; i++) {
         status = gait_trace_site(finding->trace, i, &site);
-        finding->is_phase[i] = status == 0 && !strcmp(site.name, finding->phase);
+        finding->is_phase[i] = status == 0 && !strcmp(site.name, finding->phase) &&
+                               site_role(finding->trace, i) != ROLE_DEVICE_ANNOTATION &&
+                               !role_is_device_work(site_role(finding->trace, i));
     }
     if (status == 0)
         status = gait_scan(finding->trace, &query,
@@ -284,7 +289,7 @@ static int refuse(const struct known *known, const char *phase)
     return fail(GAIT_ERR_MISSING, "no thread was in a phase '%s'; the run has %s", phase, words);
 }
 
-int phase_times_find(struct phase_times *times, struct gait_trace *trace, const char *phase)
+static int find_times(struct phase_times *times, struct gait_trace *trace, const char *phase)
 {
     struct finding finding = {.times = times,
                               .trace = trace,
@@ -293,7 +298,6 @@ int phase_times_find(struct phase_times *times, struct gait_trace *trace, const 
                               .is_steps = !strcmp(phase, STEPS),
                               .site_count = gait_trace_site_count(trace)};
     struct known known = {.count = 0};
-    *times = (struct phase_times){.count = 0};
     int status = find_torch(&finding, &known);
     bool has_any = status == 0 && is_found(times);
     if (status == 0 && !has_any) {
@@ -315,6 +319,19 @@ int phase_times_find(struct phase_times *times, struct gait_trace *trace, const 
     if (status)
         phase_times_finish(times);
     return status;
+}
+
+int phase_times_find(struct phase_times *times, struct gait_trace *trace, const char *phase)
+{
+    *times = (struct phase_times){.count = 0};
+    return find_times(times, trace, phase);
+}
+
+int phase_times_find_by_shard(struct phase_times *times, struct gait_trace *trace,
+                              const char *phase)
+{
+    *times = (struct phase_times){.is_by_shard = true};
+    return find_times(times, trace, phase);
 }
 
 uint64_t phase_times_hit(const struct intervals *periods, const struct phase_looks *looks)

@@ -5,6 +5,8 @@
 #ifndef GAIT_ANALYSE_PHASE_TIMES_H
 #define GAIT_ANALYSE_PHASE_TIMES_H
 
+#include <stdbool.h>
+
 #include <gait/trace.h>
 
 #include "analyse/time/intervals.h"
@@ -12,17 +14,22 @@
 struct phase_thread {
     const char *host; // of the trace
     int64_t tid;
+    uint32_t shard;
     struct intervals times; // in order, apart from each other
 };
 
 struct phase_times {
     struct phase_thread *threads;
     size_t count, capacity;
+    bool is_by_shard; // threads of two shards with one number are two: ranks have the same ones
 };
 
 // Fails when no thread was ever in `phase`, and says which ones there are.
 GAIT_CHECK int phase_times_find(struct phase_times *times, struct gait_trace *trace,
                                 const char *phase);
+// The same, by shard.
+GAIT_CHECK int phase_times_find_by_shard(struct phase_times *times, struct gait_trace *trace,
+                                         const char *phase);
 void phase_times_finish(struct phase_times *times); // takes NULL and a zeroed struct
 
 // NULL: that thread never was in it.

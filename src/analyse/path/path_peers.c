@@ -267,7 +267,7 @@ int path_peers_link(struct path_graph *graph, struct gait_trace *trace)
         return fail(GAIT_ERR_MEMORY, "no memory for the collectives");
     memset(joining.arrivals, 0xff, (node_count + 1) * sizeof *joining.arrivals);
     number_in_steps(graph);
-    int status = collectives_make(&calls, trace);
+    int status = collectives_make(&calls, trace, NULL);
     if (!status)
         status = add_kernels(graph, &calls);
     if (graph->collective_count)

@@ -323,7 +323,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     if (!status)
         status = read_events(report, trace);
     if (!status && site_role_any(trace, ROLES_OF_DEVICES))
-        status = device_run_make(&report->devices, trace);
+        status = device_run_make(&report->devices, trace, NULL);
     if (!status)
         status = energy_run_read(&report->energy, trace);
     count_damage(report, trace);

@@ -170,3 +170,15 @@ uint64_t intervals_total(const struct intervals *set)
         total += (uint64_t)set->rows[i].end_ns - (uint64_t)set->rows[i].start_ns;
     return total;
 }
+
+int intervals_intersect(struct intervals *set, const struct intervals *other)
+{
+    struct intervals rest = {.count = 0}, both = {.count = 0};
+    int status = intervals_subtract(&rest, set, other);
+    if (!status)
+        status = intervals_subtract(&both, set, &rest);
+    intervals_finish(&rest);
+    intervals_finish(set);
+    *set = both;
+    return status;
+}

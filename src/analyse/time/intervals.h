@@ -47,6 +47,9 @@ void intervals_cut(struct intervals *set, int64_t since_ns, int64_t until_ns);
 GAIT_CHECK int intervals_subtract(struct intervals *set, const struct intervals *whole,
                                   const struct intervals *minus);
 
+// Leaves of the set what is in the other one, too.
+GAIT_CHECK int intervals_intersect(struct intervals *set, const struct intervals *other);
+
 uint64_t intervals_total(const struct intervals *set);
 
 #endif

@@ -33,7 +33,7 @@ static int find_waiting(struct gait_trace *trace, double *ret_share)
 {
     struct collectives collectives;
     uint64_t device_ns = 0, waiting_ns = 0;
-    const int status = collectives_make(&collectives, trace);
+    const int status = collectives_make(&collectives, trace, NULL);
     if (status)
         return status;
     for (size_t i = 0; i < collectives.count; i++) {

@@ -16,6 +16,7 @@
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 #define KWH 3.6e6
 #define ODD_SHARE 0.1 // by which counter and power readings may differ
@@ -570,5 +571,6 @@ const struct answer energy_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
+    .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

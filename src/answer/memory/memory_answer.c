@@ -8,6 +8,7 @@
 #include "answer/answers.h"
 #include "base/fail.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 enum { MOST_PATH = 16384 };
 
@@ -380,5 +381,6 @@ const struct answer memory_answer = {
     .about = about,
     .examples = examples,
     .is_rare = true,
+    .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

@@ -173,13 +173,12 @@ static void put_tree(struct sheet *sheet, const struct comm_debug *debug, enum c
     sheet_end(sheet);
 }
 
-int comm_debug_answer_put(struct sheet *sheet, const struct asked *asked, int64_t rank,
-                          enum comm_noise noise)
+int comm_debug_answer_put(struct sheet *sheet, const struct asked *asked, enum comm_noise noise)
 {
     struct comm_debug debug = {.count = 0};
     struct gait_shard_info shard = {.rank = -1};
     uint32_t number = 0;
-    int status = module_tree_shard(asked->trace, rank, &number);
+    int status = module_tree_shard(asked->trace, 0, &number);
     if (!status)
         status = gait_trace_shard(asked->trace, number, &shard);
     if (!status)

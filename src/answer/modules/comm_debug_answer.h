@@ -8,7 +8,7 @@
 // How much is told: collectives; classes of modules too; ops too, but for trivial ones; all.
 enum comm_noise { NOISE_COLLECTIVES, NOISE_MODULES, NOISE_OPS, NOISE_ALL };
 
-GAIT_CHECK int comm_debug_answer_put(struct sheet *sheet, const struct asked *asked, int64_t rank,
+GAIT_CHECK int comm_debug_answer_put(struct sheet *sheet, const struct asked *asked,
                                      enum comm_noise noise);
 
 #endif

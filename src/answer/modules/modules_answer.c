@@ -7,9 +7,10 @@
 #include "answer/answers.h"
 #include "base/fail.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 struct modules_values {
-    int64_t rank, depth;
+    int64_t depth;
 };
 
 enum { NAME_BYTES = 400, MOST_INDENT = 40 };
@@ -120,12 +121,11 @@ static void say_apart(struct sheet *sheet, const struct module_tree *tree)
 
 static int put(struct sheet *sheet, const struct asked *asked)
 {
-    const struct modules_values *values = asked->values;
     struct module_wish wish = {.shard = 0};
     struct module_tree tree = {.count = 0};
     struct gait_shard_info shard = {.rank = -1};
     char text[160];
-    int status = module_tree_shard(asked->trace, values->rank, &wish.shard);
+    int status = module_tree_shard(asked->trace, 0, &wish.shard);
     if (!status)
         status = gait_trace_shard(asked->trace, wish.shard, &shard);
     if (!status)
@@ -147,12 +147,6 @@ static int put(struct sheet *sheet, const struct asked *asked)
 }
 
 static const struct option options[] = {
-    {.name = "rank",
-     .kind = OPTION_NUMBER,
-     .value = "N",
-     .help = "of that rank; of the lowest without it",
-     .offset = offsetof(struct modules_values, rank),
-     .high = INT32_MAX},
     {.name = "depth",
      .kind = OPTION_NUMBER,
      .value = "N",
@@ -186,5 +180,6 @@ const struct answer modules_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
+    .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

@@ -9,9 +9,10 @@
 #include "answer/ops/ops_reading.h"
 #include "answer/ops/torch_table.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 struct ops_values {
-    int64_t rank, stack, row_limit;
+    int64_t stack, row_limit;
     const char *sort_by;
     bool by_shapes, is_torch;
 };
@@ -145,8 +146,7 @@ static void put_title(struct sheet *sheet, const struct asked *asked,
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     const struct ops_values *values = asked->values;
-    const struct ops_wish wish = {.rank = values->rank,
-                                  .stack = values->stack,
+    const struct ops_wish wish = {.stack = values->stack,
                                   .by_shapes = values->by_shapes,
                                   .is_torch = values->is_torch,
                                   .sort_by = values->sort_by};
@@ -163,12 +163,6 @@ static int put(struct sheet *sheet, const struct asked *asked)
 }
 
 static const struct option options[] = {
-    {.name = "rank",
-     .kind = OPTION_NUMBER,
-     .value = "N",
-     .help = "of that rank; of the lowest without it",
-     .offset = offsetof(struct ops_values, rank),
-     .high = INT32_MAX},
     {.name = "shapes",
      .kind = OPTION_FLAG,
      .help = "a row for each op with the shapes of its inputs",
@@ -223,5 +217,6 @@ const struct answer ops_answer = {
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),
+    .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

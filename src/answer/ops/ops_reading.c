@@ -20,9 +20,9 @@ static bool is_imported(const struct gait_trace *trace, uint32_t shard)
     return gait_trace_metadata(trace, shard, meta.import) != NULL;
 }
 
-// The process of the lowest rank that has windows, from the wished one on.
+// The process of the lowest rank that has windows.
 static const struct torch_process *choose(const struct torch_processes *processes,
-                                          const struct gait_trace *trace, int64_t wished)
+                                          const struct gait_trace *trace)
 {
     const struct torch_process *chosen = NULL;
     int64_t lowest = INT64_MAX;
@@ -33,7 +33,7 @@ static const struct torch_process *choose(const struct torch_processes *processe
             gait_trace_shard(trace, process->shard, &shard))
             continue;
         const int64_t rank = shard.rank < 0 ? 0 : shard.rank;
-        if (rank < lowest && rank >= wished) {
+        if (rank < lowest) {
             lowest = rank;
             chosen = process;
         }
@@ -396,7 +396,7 @@ int ops_reading_make(struct ops_reading *reading, struct gait_trace *trace,
     const struct gait_op_sums *rows = NULL;
     *reading = (struct ops_reading){.device = device_of(trace)};
     int status = torch_processes_find(&processes, trace);
-    const struct torch_process *process = status ? NULL : choose(&processes, trace, wish->rank);
+    const struct torch_process *process = status ? NULL : choose(&processes, trace);
     if (!status && !process)
         status = fail(GAIT_ERR_MISSING, "no windows with ops of PyTorch are on record there; gait "
                                         "run records some by itself, --windows says which");

@@ -14,7 +14,6 @@
 enum { OPS_MOST_STACK = 64 };
 
 struct ops_wish {
-    int64_t rank;        // the first of that number or above it
     int64_t stack;       // so many functions of a stack tell rows apart; 0: none
     bool by_shapes;      // so do the sizes of the inputs
     bool is_torch;       // with all that torch.profiler lists: Python's functions, annotations

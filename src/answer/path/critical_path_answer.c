@@ -9,6 +9,7 @@
 #include "answer/path/path_steps.h"
 #include "base/fail.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 struct critical_values {
     const char *step, *rank; // NULL: all of them
@@ -230,7 +231,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
         return status;
     status = path_replay(&graph, &scales, 0, &end_ns);
     if (!status)
-        status = path_job_make(&job, &graph, end_ns, values->rank);
+        status = path_job_make(&job, &graph, end_ns, values->rank, asked->chosen);
     struct showing showing = {.sheet = sheet,
                               .graph = &graph,
                               .job = &job,
@@ -282,5 +283,6 @@ const struct answer critical_path_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_WHOLE,
     .put = put,
 };

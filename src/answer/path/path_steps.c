@@ -15,7 +15,7 @@ int64_t path_rank_of(const struct path_graph *graph, uint32_t shard)
 }
 
 int path_job_make(struct path_job *job, const struct path_graph *graph, const int64_t *end_ns,
-                  const char *rank)
+                  const char *rank, const struct chosen *chosen)
 {
     const struct path_marks *marks = &graph->marks;
     size_t count = 0;
@@ -26,7 +26,7 @@ int path_job_make(struct path_job *job, const struct path_graph *graph, const in
         const struct path_step *step = &marks->steps[i];
         char number[24];
         snprintf(number, sizeof number, "%" PRId64, path_rank_of(graph, step->shard));
-        if (rank && strcmp(rank, number) != 0)
+        if ((rank && strcmp(rank, number) != 0) || !chosen_has(chosen, step->shard, step->start_ns))
             continue;
         job->rows[count++] =
             (struct step_row){.start_ns = step->start_ns,

@@ -4,6 +4,7 @@
 #define GAIT_ANSWER_PATH_STEPS_H
 
 #include "analyse/path/path_sums.h"
+#include "analyse/steps/chosen.h"
 #include "analyse/steps/steps.h"
 #include "answer/value.h"
 
@@ -13,9 +14,10 @@ struct path_job {
     uint32_t ranks;
 };
 
-// By how long steps take in a replay. `rank`: its number as a text; NULL: all.
+// By how long steps take in a replay. `rank`: its number as a text; NULL: all. `chosen`: of steps
+// that begin there; NULL: all.
 GAIT_CHECK int path_job_make(struct path_job *job, const struct path_graph *graph,
-                             const int64_t *end_ns, const char *rank);
+                             const int64_t *end_ns, const char *rank, const struct chosen *chosen);
 void path_job_finish(struct path_job *job); // takes a zeroed struct
 
 int64_t path_job_total(const struct path_job *job);

@@ -8,6 +8,7 @@
 #include "answer/path/path_steps.h"
 #include "base/fail.h"
 #include "base/units.h"
+#include "load/choice.h"
 
 struct what_if_values {
     struct option_texts scales;
@@ -16,6 +17,7 @@ struct what_if_values {
 struct asking {
     const struct path_graph *graph;
     const struct path_scales *scales;
+    const struct chosen *chosen;
 };
 
 // The job's steps where these scales hold.
@@ -25,7 +27,7 @@ static int replay(const struct asking *asking, path_mask wanted, struct path_job
     *job = (struct path_job){.count = 0};
     int status = path_replay(asking->graph, asking->scales, wanted, &end_ns);
     if (!status)
-        status = path_job_make(job, asking->graph, end_ns, NULL);
+        status = path_job_make(job, asking->graph, end_ns, NULL, asking->chosen);
     free(end_ns);
     return status;
 }
@@ -183,7 +185,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
         return status;
     status = path_graph_make(&graph, asked->trace, &scales);
     if (!status) {
-        const struct asking asking = {&graph, &scales};
+        const struct asking asking = {&graph, &scales, asked->chosen};
         status = answer(sheet, asked, &asking);
         path_graph_finish(&graph);
     }
@@ -226,5 +228,6 @@ const struct answer what_if_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_WHOLE,
     .put = put,
 };

@@ -18,6 +18,7 @@
 #include "cli/io/parquet_files.h"
 #include "cli/io/pt_files.h"
 #include "cli/scale/itwinai_files.h"
+#include "cli/trace/choice_input.h"
 #include "cli/trace/trace_door.h"
 #include "export/exporter.h"
 #include "launch/say.h"
@@ -29,8 +30,8 @@
 
 struct export_values {
     const char *format, *output, *worker;
-    int64_t since_ns, until_ns;
     bool is_packed, is_internal, is_each_window, has_steps;
+    bool is_of_steps; // a value stands behind --steps: a choice that any format heeds
 };
 
 static bool is_stdout(const char *output)
@@ -82,14 +83,13 @@ static int choose(const struct export_values *values, struct gait_export_options
     if (strcmp(options->format, PT_TRACE) != 0 && (values->worker || values->is_each_window))
         return fail(GAIT_ERR_ARGUMENT, "--%s is for --format " PT_TRACE " alone",
                     values->worker ? "worker" : "each-window");
-    if (!strcmp(options->format, PT_TRACE) && values->has_steps)
+    if (!strcmp(options->format, PT_TRACE) && values->has_steps && !values->is_of_steps)
         return fail(GAIT_ERR_ARGUMENT,
                     "a " PT_TRACE " always contains the steps: leave out --steps");
     if (!strcmp(options->format, ITWINAI) && to_stdout)
         return fail(GAIT_ERR_ARGUMENT, "itwinai's tables are three files: name a folder with -o");
-    if (values->until_ns && values->until_ns <= values->since_ns)
-        return fail(GAIT_ERR_ARGUMENT, "--until must be later than --since");
-    if (!strcmp(options->format, PARQUET) && (options->gzip || values->has_steps))
+    if (!strcmp(options->format, PARQUET) &&
+        (options->gzip || (values->has_steps && !values->is_of_steps)))
         return fail(GAIT_ERR_ARGUMENT, "parquet has what is on record, packed: leave out --%s",
                     options->gzip ? "gzip" : "steps");
     bool is_binary = options->gzip || !strcmp(options->format, "perfetto");
@@ -98,6 +98,26 @@ static int choose(const struct export_values *values, struct gait_export_options
             GAIT_ERR_ARGUMENT,
             "this format is binary and not for a terminal; name a file with -o, or use a pipe");
     return GAIT_OK;
+}
+
+// Of the steps of all ranks that were chosen, from the first begin to the last end.
+static int choose_times(const struct choice_input *input, struct gait_export_options *options)
+{
+    const struct chosen *chosen = choice_input_chosen(input);
+    struct interval all;
+    if (!chosen)
+        return GAIT_OK;
+    if (!strcmp(options->format, ITWINAI))
+        return fail(GAIT_ERR_ARGUMENT,
+                    "itwinai's tables are of a whole run: leave out --steps, --from and --to");
+    all = chosen_all(chosen);
+    if (all.start_ns > INT64_MIN)
+        options->since_ns = all.start_ns;
+    if (all.end_ns < INT64_MAX)
+        options->until_ns = all.end_ns;
+    return options->since_ns < 0 || options->until_ns < 0
+               ? fail(GAIT_ERR_ARGUMENT, "the times chosen are before 1970")
+               : GAIT_OK;
 }
 
 static int next_derived(void *derived, struct gait_event *ret_event, size_t size)
@@ -150,20 +170,24 @@ static int run(const void *given, const struct operands *operands)
     const char *path = operands->texts[0];
     const bool is_usual = !values.format && is_stdout(values.output);
     char name[PATH_MAX];
-    struct gait_export_options options = {.size = sizeof options,
-                                          .gzip = values.is_packed,
-                                          .internal = values.is_internal,
-                                          .since_ns = values.since_ns,
-                                          .until_ns = values.until_ns};
-    struct gait_trace *trace;
+    struct gait_export_options options = {
+        .size = sizeof options, .gzip = values.is_packed, .internal = values.is_internal};
+    struct gait_trace *trace, *chosen;
+    struct choice_input choice = {.of_ranks = NULL};
     int status = is_usual ? choose_usual(&values, path, name) : GAIT_OK;
+    status = status ? status : choice_input_read(&choice, 0, operands);
+    values.has_steps = choice.choice.shows_steps;
+    values.is_of_steps = choice.choice.has_steps;
     if (status || choose(&values, &options))
         return command_refuse(&cmd_export);
     if (trace_door_open(path, operands->is_uncached, &trace))
         return command_refuse_trace(&cmd_export);
+    chosen = trace;
     int code = EXIT_OK;
-    if (write_it(&values, &options, trace, path))
+    if (choice_input_apply(&choice, &chosen) || choose_times(&choice, &options) ||
+        write_it(&values, &options, chosen, path))
         code = command_refuse(&cmd_export);
+    choice_input_finish(&choice);
     gait_trace_close(trace);
     if (code == EXIT_OK)
         code = command_finish_output(&cmd_export);
@@ -198,24 +222,6 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "compress the output, whatever its name",
      .offset = offsetof(struct export_values, is_packed)},
-    {.name = "since",
-     .kind = OPTION_NUMBER,
-     .value = "NS",
-     .help = "only events that begin at NS or later (ns since 1970)",
-     .offset = offsetof(struct export_values, since_ns),
-     .low = 1,
-     .high = INT64_MAX},
-    {.name = "until",
-     .kind = OPTION_NUMBER,
-     .value = "NS",
-     .help = "only events that begin before NS",
-     .offset = offsetof(struct export_values, until_ns),
-     .low = 1,
-     .high = INT64_MAX},
-    {.name = "steps",
-     .kind = OPTION_FLAG,
-     .help = "add the steps and phases of gait report (PyTorch)",
-     .offset = offsetof(struct export_values, has_steps)},
     {.name = "each-window",
      .kind = OPTION_FLAG,
      .help = "write one pt-trace for each window",
@@ -248,7 +254,8 @@ static const char *const about[] = {
     "stacks is Chrome trace JSON of the stacks that gait record sampled, with one slice for each "
     "call on each thread.",
     "gait derives the steps and phases of a PyTorch training when it reads a recording; the "
-    "recording does not contain them. --steps adds them as gait report counts them. In csv they "
+    "recording does not contain them. --steps, also with a value, adds them as gait report counts "
+    "them. In csv they "
     "are rows of category derived: kind step, and kind span with the phase as name and the step "
     "number as argument. In chrome and perfetto they are a lane beside the training thread.",
     "itwinai is the tables of that tool's scalability report, in the folder of -o: epoch-time, "
@@ -278,7 +285,10 @@ const struct command cmd_export = {
     .examples = examples,
     .exit_status =
         "0: success. 2: wrong usage, unreadable input, or output that cannot be written.",
-    .line = {.command = "export", COMMAND_READS_PATH(options), .has_trace = true},
+    .line = {.command = "export",
+             COMMAND_READS_PATH(options),
+             .choice = CHOICE_SHOW_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK,
+             .has_trace = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -16,6 +16,7 @@
 #include "cli/io/newest_run.h"
 #include "cli/io/peak_flops.h"
 #include "cli/io/sheet_output.h"
+#include "cli/trace/choice_input.h"
 #include "cli/trace/trace_door.h"
 #include "launch/run_mark.h"
 #include "launch/say.h"
@@ -24,15 +25,27 @@ struct report_values {
     const char *peak, *epochs;
 };
 
-static int answer(const struct sheet_wish *wish, const struct run_report *report,
-                  struct gait_trace *trace, const char *path)
+struct asking {
+    const struct report_values *values;
+    const struct sheet_wish *wish;
+    const char *path;
+    double peak_flops;
+    bool is_live;
+    struct run_mark mark;
+    struct choice_input choice;
+};
+
+static int answer(const struct asking *asking, const struct run_report *report,
+                  struct gait_trace *trace)
 {
     struct sheet *sheet = NULL;
-    int status = report_answer_make(report, trace, path, &sheet);
-    if (!status)
-        status = sheet_output(wish, sheet);
+    int status = report_answer_make(report, trace, asking->path, &sheet);
+    if (!status) {
+        choice_input_put(&asking->choice, sheet);
+        status = sheet_output(asking->wish, sheet);
+    }
     sheet_drop(sheet);
-    return status ? command_refuse(&cmd_report) : EXIT_OK;
+    return status;
 }
 
 // Whether the `gait run` that made the folder has not ended. Another machine's cannot be asked.
@@ -50,45 +63,54 @@ static void tell_running(struct run_report *report, const char *path, int64_t pi
         report->verdict.advice_count = 0;
 }
 
+static int make(struct asking *asking, struct gait_trace *trace)
+{
+    struct run_report report;
+    if (choice_input_apply(&asking->choice, &trace))
+        return command_refuse(&cmd_report);
+    int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
+    report.peak_flops = asking->peak_flops;
+    if (!code && asking->is_live)
+        tell_running(&report, asking->path, asking->mark.pid);
+    if (!code && (asking->values->epochs ? epochs_file_write(asking->values->epochs, &report, trace)
+                                         : answer(asking, &report, trace)))
+        code = command_refuse(&cmd_report);
+    run_report_finish(&report);
+    return code;
+}
+
 static int run(const void *given, const struct operands *operands)
 {
     const struct report_values *values = given;
     char newest[PATH_MAX];
-    const char *path = newest_run_or(operands, newest, sizeof newest);
-    if (!path)
-        return command_refuse(&cmd_report);
+    struct asking asking = {.values = values,
+                            .wish = &operands->wish,
+                            .path = newest_run_or(operands, newest, sizeof newest)};
     struct gait_trace *trace;
-    struct run_report report;
-    struct run_mark mark;
-    double peak_flops;
+    if (!asking.path)
+        return command_refuse(&cmd_report);
     if (values->epochs && sheet_wish_is_made(&operands->wish)) {
         (void)fail(GAIT_ERR_ARGUMENT,
                    "--epochs-csv excludes --json, --format, -o and --table: leave those out");
         return command_refuse(&cmd_report);
     }
-    if (sheet_wish_check(&operands->wish, path) || peak_flops_read(values->peak, &peak_flops))
+    if (choice_input_read(&asking.choice, 0, operands) ||
+        sheet_wish_check(&operands->wish, asking.path) ||
+        peak_flops_read(values->peak, &asking.peak_flops))
         return command_refuse(&cmd_report);
-    const bool is_live = is_running(path, &mark);
-    const int status = trace_door_open(path, operands->is_uncached, &trace);
-    if (status == GAIT_ERR_MISSING && is_live) {
+    asking.is_live = is_running(asking.path, &asking.mark);
+    const int status = trace_door_open(asking.path, operands->is_uncached, &trace);
+    if (status == GAIT_ERR_MISSING && asking.is_live) {
         (void)fail(status, "'%s' is still running (process %" PRId64 "), and has no record yet",
-                   path, mark.pid);
+                   asking.path, asking.mark.pid);
         return command_refuse(&cmd_report);
     }
     if (status)
         return command_refuse_trace(&cmd_report);
-    int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
-    report.peak_flops = peak_flops;
-    if (!code && is_live)
-        tell_running(&report, path, mark.pid);
-    if (!code && values->epochs)
-        code = epochs_file_write(values->epochs, &report, trace) ? command_refuse(&cmd_report)
-                                                                 : EXIT_OK;
-    else if (!code)
-        code = answer(&operands->wish, &report, trace, path);
+    int code = make(&asking, trace);
     if (!code)
         code = command_finish_output(&cmd_report);
-    run_report_finish(&report);
+    choice_input_finish(&asking.choice);
     gait_trace_close(trace);
     return code;
 }
@@ -154,6 +176,7 @@ const struct command cmd_report = {
              OPTIONS_ARE(options),
              .max_operands = 1,
              .operands = "[PATH]",
+             .choice = CHOICE_RANKS | CHOICE_RANK,
              .has_sheet = true,
              .has_trace = true},
     .usage_status = EXIT_USAGE,

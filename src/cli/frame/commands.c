@@ -45,6 +45,7 @@ static void describe(struct command *command, const struct answer *answer, char 
     command->examples = answer->examples;
     command->line.options = answer->options;
     command->line.count = answer->count;
+    command->line.choice = answer->choice;
     command->is_rare = answer->is_rare;
 }
 

@@ -29,11 +29,11 @@ static const struct option *valued_option(const struct option_table *table, cons
     const struct option *option = NULL;
     if (word[1] == '-') {
         option = options_find(table, word + 2, strcspn(word + 2, "="));
-        return option && option->kind != OPTION_FLAG ? option : NULL;
+        return option && option_takes_next(option) ? option : NULL;
     }
     for (word++; *word; word++) {
         option = options_find_letter(table, *word);
-        if (!option || option->kind != OPTION_FLAG)
+        if (!option || option_takes_next(option))
             return option && !word[1] ? option : NULL;
     }
     return NULL;

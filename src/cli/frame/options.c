@@ -28,11 +28,22 @@ static const struct option trace_option = {.name = "no-cache",
                                                "import another tool's trace anew, and keep nothing",
                                            .offset = offsetof(struct operands, is_uncached)};
 
+static const struct option *choice_at(unsigned choice, size_t *index)
+{
+    for (size_t i = 0; i < CHOICE_OPTIONS; i++)
+        if (choice & choice_options[i].of && !(*index)--)
+            return &choice_options[i].option;
+    return NULL;
+}
+
 const struct option *options_at(const struct option_table *table, size_t index)
 {
     if (index < table->count)
         return &table->options[index];
     index -= table->count;
+    const struct option *choice = choice_at(table->choice, &index);
+    if (choice)
+        return choice;
     if (table->has_sheet && index < SHEET_OPTIONS)
         return &sheet_options[index];
     index -= table->has_sheet ? SHEET_OPTIONS : 0;
@@ -154,11 +165,19 @@ static int store_texts(const struct option *option, const char *text, struct opt
 
 static int store(const struct parse *parse, const struct option *option, const char *text)
 {
+    const char *at = (const char *)option;
     const bool is_of_sheet = option >= sheet_options && option < sheet_options + SHEET_OPTIONS;
+    const bool is_of_choice =
+        at >= (const char *)choice_options && at < (const char *)(choice_options + CHOICE_OPTIONS);
     char *place = is_of_sheet               ? (char *)&parse->operands->wish
+                  : is_of_choice            ? (char *)&parse->operands->choice
                   : option == &trace_option ? (char *)parse->operands
                                             : parse->values;
     place += option->offset;
+    if (option->kind == OPTION_MAYBE && !text)
+        text = "";
+    else if (option->kind == OPTION_MAYBE && !*text)
+        return fail(GAIT_ERR_ARGUMENT, "'--%s=' needs a value behind it", option->name);
     if ((option->kind == OPTION_TEXT || option->kind == OPTION_OPERAND) && !*text)
         return fail(GAIT_ERR_ARGUMENT, "'--%s' needs a %s that is not empty", option->name,
                     option->value);
@@ -167,6 +186,7 @@ static int store(const struct parse *parse, const struct option *option, const c
         *(bool *)(void *)place = true;
         return GAIT_OK;
     case OPTION_TEXT:
+    case OPTION_MAYBE:
         memcpy(place, &text, sizeof text);
         return GAIT_OK;
     case OPTION_OPERAND: // behind the reading place, as all operands are put
@@ -188,7 +208,7 @@ static int store(const struct parse *parse, const struct option *option, const c
 // The value after the option: what stands behind it, else the next argument.
 static int store_with_value(struct parse *parse, const struct option *option, const char *attached)
 {
-    if (option->kind == OPTION_FLAG || attached)
+    if (!option_takes_next(option) || attached)
         return store(parse, option, attached);
     if (parse->next == parse->count)
         return fail(GAIT_ERR_ARGUMENT, "'--%s' needs a %s", option->name, option->value);
@@ -218,7 +238,7 @@ static int parse_letters(struct parse *parse, const char *letters)
         if (!option)
             return fail(GAIT_ERR_ARGUMENT, "unknown option '-%c'; see 'gait help%s%s'", *letters,
                         *parse->table->command ? " " : "", parse->table->command);
-        bool takes_rest = option->kind != OPTION_FLAG;
+        bool takes_rest = option_takes_next(option);
         int status = store_with_value(parse, option, takes_rest && letters[1] ? letters + 1 : NULL);
         if (status || takes_rest)
             return status;

@@ -14,6 +14,7 @@
 #include <gait/error.h>
 
 #include "base/option.h"
+#include "cli/frame/choice_wish.h"
 #include "cli/frame/sheet_wish.h"
 #include "config/setting_words.h"
 
@@ -30,6 +31,7 @@ struct option_table {
     const char *const *choices; // what the first operand may be; NULL: anything
     bool has_trace;             // takes --no-cache, too
     bool has_sheet;             // takes --json, --format, --output and --table, too
+    unsigned choice;            // CHOICE_...: which of choice_options it takes
 };
 
 struct operands {
@@ -39,6 +41,7 @@ struct operands {
     struct setting_words settings; // for config_resolve()
     bool is_uncached;              // --no-cache was given
     struct sheet_wish wish;        // for sheet_output()
+    struct choice_texts choice;    // for choice_read()
 };
 
 // The options of a table, one after the other; NULL behind the last one.

@@ -15,6 +15,7 @@
 #include "base/fail.h"
 #include "cli/frame/command.h"
 #include "cli/io/peak_flops.h"
+#include "cli/trace/choice_input.h"
 #include "cli/view/view_run.h"
 #include "view/http_request.h"
 
@@ -97,20 +98,40 @@ static int make_report(const struct view_run *run, struct sheet **ret_sheet)
     return status;
 }
 
+static struct option_table table_of(const struct answer *answer)
+{
+    struct option_table table = {.command = "view"};
+    if (answer) {
+        table.options = answer->options;
+        table.count = answer->count;
+        table.choice = answer->choice;
+    }
+    return table;
+}
+
 static int make_answer(const struct answer *answer, const struct view_run *run, int count,
                        char **words, struct sheet **ret_sheet)
 {
     alignas(max_align_t) char values[COMMAND_VALUES_BYTES] = {0};
-    const struct option_table table = {
-        .command = "view", .options = answer->options, .count = answer->count};
-    const struct asked asked = {.trace = run->trace, .path = run->path, .values = values};
+    const struct option_table table = table_of(answer);
     struct operands operands = {.count = 0};
+    struct choice_input choice;
+    struct asked asked = {
+        .trace = run->trace, .path = run->path, .values = values, .choice = &choice.choice};
     int status = options_parse(&table, count, words, values, &operands);
     if (status)
         return status == OPTIONS_HELP ? fail(GAIT_ERR_ARGUMENT, "a page has no help") : status;
-    status = sheet_new(ret_sheet);
+    status = choice_input_read(&choice, answer->choice, &operands);
+    if (!status)
+        status = choice_input_apply(&choice, &asked.trace);
+    asked.chosen = choice_input_chosen(&choice);
+    if (!status)
+        status = sheet_new(ret_sheet);
     if (!status)
         status = answer->put(*ret_sheet, &asked);
+    if (!status)
+        choice_input_put(&choice, *ret_sheet);
+    choice_input_finish(&choice);
     return status ? status : sheet_status(*ret_sheet);
 }
 
@@ -118,8 +139,7 @@ int view_sheet_make(size_t number, const struct view_run *run, char *query,
                     struct sheet **ret_sheet)
 {
     const struct answer *answer = answers[number];
-    const struct option_table table = {.options = answer ? answer->options : NULL,
-                                       .count = answer ? answer->count : 0};
+    const struct option_table table = table_of(answer);
     char *words[MOST_WORDS];
     int count = 0;
     *ret_sheet = NULL;

@@ -28,7 +28,7 @@ static const struct breakdown_rank *break_down(struct device_run *run,
                                                const struct literal_row *rows)
 {
     literal_open(&rank, sites, rows);
-    const bool is_made = !device_run_make(run, &rank.trace) && run->count == 1;
+    const bool is_made = !device_run_make(run, &rank.trace, NULL) && run->count == 1;
     ok(is_made);
     return is_made ? run->ranks : NULL;
 }
@@ -248,7 +248,7 @@ static unsigned random_wrong(struct random_values *values)
     struct device_run run;
     const size_t steps = draw(values, rows, &picture);
     literal_open(&rank, sites, rows);
-    unsigned wrong = device_run_make(&run, &rank.trace) != GAIT_OK;
+    unsigned wrong = device_run_make(&run, &rank.trace, NULL) != GAIT_OK;
     const struct breakdown_rank *made = run.ranks;
     wrong += wrong_within(&picture, &made->whole, picture.first, picture.last);
     wrong += made->step_count > steps;

@@ -48,7 +48,7 @@ TEST("kernels: by name and the op that launched them, the longest first")
     struct literal_rank rank;
     struct kernels kernels;
     literal_open(&rank, sites, rows);
-    if (!ok(!kernels_make(&kernels, &rank.trace)) || !is_u64(kernels.count, 3))
+    if (!ok(!kernels_make(&kernels, &rank.trace, NULL)) || !is_u64(kernels.count, 3))
         return;
     for (int i = 0; i < 3; i++) {
         const struct kernel_sum *row = &kernels.rows[i];
@@ -68,7 +68,7 @@ TEST("collectives: named by their kernels where nothing else tells, numbered in 
     struct literal_rank rank;
     struct collectives found;
     literal_open(&rank, sites, rows);
-    if (!ok(!collectives_make(&found, &rank.trace)) || !is_u64(found.count, 1))
+    if (!ok(!collectives_make(&found, &rank.trace, NULL)) || !is_u64(found.count, 1))
         return;
     is_str(found.sums[0].kind->name, "allreduce");
     is_u64(found.sums[0].calls, 2);

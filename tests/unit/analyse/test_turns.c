@@ -58,7 +58,7 @@ TEST("turns: what each moment of a loop is, and when its steps end")
     struct literal_rank rank;
     struct turns turns;
     literal_open(&rank, sites, rows);
-    if (!ok(!turns_make(&turns, &rank.trace)) || !is_u64(turns.count, 1) ||
+    if (!ok(!turns_make(&turns, &rank.trace, NULL)) || !is_u64(turns.count, 1) ||
         !is_u64(turns.ranks[0].count, 2))
         return;
     const struct turn *first = &turns.ranks[0].turns[0], *second = &turns.ranks[0].turns[1];
@@ -93,7 +93,7 @@ TEST("turns: what is given behind the last step is of no turn, steps in each oth
     struct literal_rank rank;
     struct turns turns;
     literal_open(&rank, sites, nested);
-    if (!ok(!turns_make(&turns, &rank.trace)) || !is_u64(turns.ranks[0].count, 3))
+    if (!ok(!turns_make(&turns, &rank.trace, NULL)) || !is_u64(turns.ranks[0].count, 3))
         return;
     const struct turn *turn = turns.ranks[0].turns;
     is_int(turn[0].device_end_ns, 180); // the first that had not ended
@@ -113,7 +113,7 @@ TEST("turns: an op that never ended hides none that follow it")
     struct literal_rank rank;
     struct turns turns;
     literal_open(&rank, sites, open);
-    if (!ok(!turns_make(&turns, &rank.trace)) || !is_u64(turns.ranks[0].count, 1))
+    if (!ok(!turns_make(&turns, &rank.trace, NULL)) || !is_u64(turns.ranks[0].count, 1))
         return;
     is_u64(turns.ranks[0].turns[0].sums.ns[ACTIVITY_OP], 10);
     turns_finish(&turns);
@@ -130,7 +130,7 @@ TEST("turns: hundreds follow each other")
     for (int i = 0; i < STEPS; i++)
         many[i] = (struct literal_row){1, i % 2 ? STEP : NEXT_STEP, 10 * i, 10 * i + 8, 0, 0, 0};
     literal_open(&rank, sites, many);
-    if (!ok(!turns_make(&turns, &rank.trace)) || !is_u64(turns.ranks[0].count, STEPS))
+    if (!ok(!turns_make(&turns, &rank.trace, NULL)) || !is_u64(turns.ranks[0].count, STEPS))
         return;
     for (int i = 0; i < STEPS; i++)
         wrong += turns.ranks[0].turns[i].sums.ns[TURN_NOTHING] != (i + 1 < STEPS ? 10 : 8);
@@ -145,7 +145,7 @@ TEST("turns: a trace without steps has none")
     struct literal_rank rank;
     struct turns turns;
     literal_open(&rank, sites, kernel);
-    ok(!turns_make(&turns, &rank.trace));
+    ok(!turns_make(&turns, &rank.trace, NULL));
     is_u64(turns.count, 0);
     turns_finish(&turns);
     literal_close(&rank);

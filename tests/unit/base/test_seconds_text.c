@@ -10,9 +10,9 @@ TEST("seconds_text: seconds, fractions of them, and units")
     static const struct {
         const char *text;
         double seconds;
-    } cases[] = {{"10", 10},     {"0.5", 0.5}, {".25", 0.25}, {"3.", 3},      {"90s", 90},
-                 {"500ms", 0.5}, {"2m", 120},  {"2min", 120}, {"1.5h", 5400}, {"1d", 86400},
-                 {"0", 0},       {"1e2", 100}, {"1e-1s", 0.1}};
+    } cases[] = {{"10", 10},     {"0.5", 0.5},  {".25", 0.25}, {"3.", 3},      {"90s", 90},
+                 {"500ms", 0.5}, {"2m", 120},   {"2min", 120}, {"1.5h", 5400}, {"1d", 86400},
+                 {"20us", 2e-5}, {"7ns", 7e-9}, {"0", 0},      {"1e2", 100},   {"1e-1s", 0.1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         double seconds = -1;
         ok(seconds_text_read(cases[i].text, &seconds));
