@@ -87,13 +87,12 @@ static int note_open_end(struct run *run, const struct shard *shard)
     char what[PATH_MAX + 200];
     struct damage_range range = {
         .path = shard->source.path, .offset = shard->source.bytes, .what = what};
-    const struct damage_range *last;
 
     snprintf(what, sizeof(what), "the file was not closed: its last records are missing%s%s",
              shard->ring_failure ? "; " : "", shard->ring_failure ? shard->ring_failure : "");
     if (shard->list.has_trailer || shard->is_whole || shard->is_live)
         return 0;
-    last = run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;
+    const struct damage_range *last = run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;
     if (last && last->path == range.path && last->offset + last->bytes == range.offset)
         return 0;
     return damage_add(&run->damage, &range);
@@ -133,11 +132,9 @@ static int find_open(struct run *run, struct run_shard *shard)
 
 static int load_shard(struct run *run, struct run_shard *shard)
 {
-    int status;
-
     shard->dictionary.home = (struct dictionary_home){&run->texts, &run->sites, &run->tracks};
     shard->dictionary.shard = run->shard_count;
-    status = dictionary_load(&shard->dictionary, &shard->shard, &run->rows);
+    int status = dictionary_load(&shard->dictionary, &shard->shard, &run->rows);
     if (!status)
         status = know_tracks(shard);
     if (!status)
@@ -162,11 +159,10 @@ static int keep_shard(struct run *run, struct run_shard *shard)
 static int add_shard(struct run *run, const char *path, struct slice bytes)
 {
     struct run_shard *shard = calloc(1, sizeof(*shard));
-    int status;
 
     if (!shard)
         return fail(GAIT_ERR_MEMORY, "no memory to open '%s'", path);
-    status = bytes.bytes ? shard_open_memory(&shard->shard, &run->damage, bytes)
+    int status = bytes.bytes ? shard_open_memory(&shard->shard, &run->damage, bytes)
                          : shard_open(&shard->shard, &run->pool, &run->damage, path);
     if (!status)
         status = salvage_shard(&shard->shard, &run->rows, &run->arena);

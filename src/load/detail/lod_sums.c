@@ -30,11 +30,10 @@ void lod_sums_finish(struct lod_track *track)
 static int reach_depth(struct lod_track *track, size_t depth)
 {
     struct array_shape shape = {sizeof(*track->depths), LOD_SUMS_MAX_DEPTH + 1};
-    int status;
 
     if (depth < track->depth_count)
         return 0;
-    status = array_reserve((void **)&track->depths, &track->depth_capacity, depth + 1, shape);
+    int status = array_reserve((void **)&track->depths, &track->depth_capacity, depth + 1, shape);
     if (status)
         return status;
     memset(track->depths + track->depth_count, 0,

@@ -24,10 +24,9 @@ static int add_path(struct directory *directory, struct arena *arena, const char
     size_t length = strlen(path);
     struct buffer joined;
     char *text = NULL;
-    int status;
 
     buffer_init(&joined, PATH_LIMIT);
-    status =
+    int status =
         buffer_printf(&joined, "%s%s%s", path, length && path[length - 1] == '/' ? "" : "/", name);
     if (!status)
         text = arena_text(arena, joined.bytes, joined.used);

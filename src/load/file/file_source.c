@@ -86,10 +86,9 @@ static int open_regular(struct file_source *source, struct stat *ret_about)
 int file_source_open(struct file_source *source, struct file_pool *pool, const char *path)
 {
     struct stat about;
-    int status;
 
     *source = (struct file_source){.pool = pool, .path = path, .descriptor = -1};
-    status = open_regular(source, &about);
+    int status = open_regular(source, &about);
     if (status)
         return status;
     source->bytes = (uint64_t)about.st_size;

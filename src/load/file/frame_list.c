@@ -133,12 +133,11 @@ static int search(struct hop *hop)
     hop->at = bytes;
     while (at + FRAME_HEADER_BYTES <= bytes) {
         size_t count = bytes - at < room ? (size_t)(bytes - at) : room;
-        size_t found;
 
         status = file_source_read(hop->source, at, block, count);
         if (status)
             break;
-        found = frame_find(block, count, 0);
+        size_t found = frame_find(block, count, 0);
         if (found + FRAME_HEADER_BYTES <= count) {
             hop->at = at + found;
             break;
@@ -156,14 +155,13 @@ static int hop_once(struct hop *hop)
 {
     struct frame_header header;
     const uint8_t *bytes;
-    uint64_t end;
     int status = look(hop, hop->at, FRAME_HEADER_BYTES, &bytes);
 
     if (status)
         return status;
     if (frame_header_read(bytes, &header))
         return search(hop);
-    end = hop->at + FRAME_HEADER_BYTES + header.stored_bytes;
+    uint64_t end = hop->at + FRAME_HEADER_BYTES + header.stored_bytes;
     if (end > hop->source->bytes || header.sequence < hop->list->next_sequence)
         return search(hop);
     status = note_gap(hop, header.sequence);

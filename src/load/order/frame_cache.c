@@ -99,7 +99,6 @@ static int keep_rows(struct frame_cache *cache, struct frame_slot *slot, size_t 
     size_t needs = event_frame_needs(scratch);
     size_t share = cache->bytes_limit / cache->owned;
     size_t count = scratch->rows - row;
-    struct event_frame swapped;
 
     if (cache->bytes - slot->bytes + needs > cache->bytes_limit)
         empty_large(cache, slot, share);
@@ -114,7 +113,7 @@ static int keep_rows(struct frame_cache *cache, struct frame_slot *slot, size_t 
     // once, and 120 frames of the same moment were decoded anew for each of their rows
     if (event_frame_bytes(scratch) > share || event_frame_bytes(scratch) > 2 * needs + 4096)
         return event_frame_copy_rows(&slot->frame, scratch, 0, scratch->rows);
-    swapped = slot->frame;
+    struct event_frame swapped = slot->frame;
     slot->frame = *scratch;
     *scratch = swapped;
     return 0;

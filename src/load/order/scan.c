@@ -144,11 +144,10 @@ static int pair_row(struct scan *scan, struct async_pairs *pairs, const struct m
     const struct event_frame *frame = row->frame;
     int64_t start_ns = frame->start_ns[row->row];
     int64_t end_ns;
-    int status;
 
     if (frame->numbers[ROLE_PHASE][row->row])
         return 0;
-    status = async_pairs_next(pairs, start_ns, &end_ns);
+    int status = async_pairs_next(pairs, start_ns, &end_ns);
     if (status)
         return status;
     *ret_async = (struct batch_async){.start_ns = start_ns,
@@ -233,14 +232,13 @@ int gait_scan(struct gait_trace *trace, const struct gait_query *query, uint32_t
               gait_batch_visit *visit, void *context)
 {
     struct scan scan = {.columns = columns, .visit = visit, .context = context};
-    int status;
 
     GAIT_REQUIRE(trace);
     GAIT_REQUIRE(visit);
     scan.run = &trace->run;
     event_frame_init(&scan.frame);
     arg_list_init(&scan.batch.args.list);
-    status = event_decoder_init(&scan.decoder);
+    int status = event_decoder_init(&scan.decoder);
     if (!status)
         status = event_filter_init(&scan.filter, scan.run, query);
     if (!status)

@@ -134,14 +134,12 @@ static const struct clock_segment *find_segment(const struct clock_map *map, uin
 
 int64_t clock_map_ns(const struct clock_map *map, uint64_t tick)
 {
-    const struct clock_segment *segment;
-    uint128 product;
     uint128 steps;
     uint128 room;
 
     if (!map->segment_count)
         return tick > INT64_MAX ? INT64_MAX : (int64_t)tick;
-    segment = find_segment(map, tick);
+    const struct clock_segment *segment = find_segment(map, tick);
     if (tick >= segment->tick) {
         room = (uint64_t)INT64_MAX - (uint64_t)segment->base_ns;
         steps = (uint128)(tick - segment->tick) * segment->rise / segment->run;
@@ -149,7 +147,7 @@ int64_t clock_map_ns(const struct clock_map *map, uint64_t tick)
     }
     // before the first anchor: the floor of a negative number
     room = (uint64_t)segment->base_ns - (uint64_t)INT64_MIN;
-    product = (uint128)(segment->tick - tick) * segment->rise;
+    uint128 product = (uint128)(segment->tick - tick) * segment->rise;
     steps = product / segment->run + (product % segment->run != 0);
     return steps > room ? INT64_MIN : (int64_t)((uint64_t)segment->base_ns - (uint64_t)steps);
 }

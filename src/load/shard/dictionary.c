@@ -75,11 +75,10 @@ static int take_string(struct dictionary *dictionary, const struct row_reader *r
 {
     struct array_shape shape = {sizeof(*dictionary->texts), TEXT_COUNT_LIMIT};
     const char *text = intern_slice(dictionary, slice_at(rows, COLUMN(STRING, text), row));
-    int status;
 
     if (!text)
         return GAIT_ERR_MEMORY;
-    status = array_reserve((void **)&dictionary->texts, &dictionary->text_capacity,
+    int status = array_reserve((void **)&dictionary->texts, &dictionary->text_capacity,
                            dictionary->text_count + 1, shape);
     if (status)
         return status;
@@ -93,13 +92,12 @@ static int take_meta(struct dictionary *dictionary, const struct row_reader *row
     struct array_shape shape = {sizeof(*dictionary->meta), META_LIMIT};
     const char *key = intern_slice(dictionary, slice_at(rows, COLUMN(META, key), row));
     const char *json = intern_slice(dictionary, slice_at(rows, COLUMN(META, value), row));
-    int status;
 
     if (!key || !json)
         return GAIT_ERR_MEMORY;
     struct hash_index *index = &dictionary->meta_index;
     const uint32_t hash = (uint32_t)hash_mix(0, (uintptr_t)key);
-    status = hash_index_reserve(index, 64);
+    int status = hash_index_reserve(index, 64);
     if (status)
         return status;
     size_t at = hash_index_first(index, hash);
@@ -128,11 +126,10 @@ static int take_site(struct dictionary *dictionary, const struct row_reader *row
         .file = interned(dictionary, number_at(rows, COLUMN(SITE, file), row)),
         .line = (uint32_t)number_at(rows, COLUMN(SITE, line), row)};
     uint32_t number;
-    int status;
 
     if (!site.category || !site.name || !site.file)
         return GAIT_ERR_MEMORY;
-    status = site_table_number(dictionary->home.sites, &site, &number);
+    int status = site_table_number(dictionary->home.sites, &site, &number);
     if (status)
         return status;
     return id_map_set(&dictionary->sites, number_at(rows, COLUMN(SITE, id), row), number + 1);
@@ -167,11 +164,10 @@ static int take_clock(struct dictionary *dictionary, const struct row_reader *ro
                                  .real_ns = (int64_t)number_at(rows, COLUMN(CLOCK, real_ns), row)};
     uint64_t id = number_at(rows, COLUMN(CLOCK, clock), row);
     size_t index = 0;
-    int status;
 
     if (!id || id > UINT32_MAX) // clock 0 needs no anchors
         return 0;
-    status = find_clock(dictionary, (uint32_t)id, &index);
+    int status = find_clock(dictionary, (uint32_t)id, &index);
     if (status)
         return status;
     return clock_map_add(&dictionary->clocks[index].map, &anchor);
@@ -195,11 +191,10 @@ static int take_form(struct dictionary *dictionary, const struct row_reader *row
     struct array_shape shape = {sizeof(*dictionary->form_list), TEXT_COUNT_LIMIT};
     struct dictionary_form form = {kept(dictionary, slice_at(rows, COLUMN(FORM, args), row)),
                                    kept(dictionary, slice_at(rows, COLUMN(FORM, fields), row))};
-    int status;
 
     if (!form.args.bytes || !form.fields.bytes)
         return GAIT_ERR_MEMORY;
-    status = array_reserve((void **)&dictionary->form_list, &dictionary->form_capacity,
+    int status = array_reserve((void **)&dictionary->form_list, &dictionary->form_capacity,
                            dictionary->form_count + 1, shape);
     if (status)
         return status;
@@ -225,7 +220,6 @@ static int add_track(struct dictionary *dictionary, struct track *track)
 {
     uint32_t number = id_map_get(&dictionary->tracks, track->id);
     char key[24];
-    int status;
 
     track->info.shard = dictionary->shard;
     if (!track->info.key || !*track->info.key) {
@@ -238,7 +232,7 @@ static int add_track(struct dictionary *dictionary, struct track *track)
         dictionary->home.tracks->tracks[number - 1] = *track;
         return 0;
     }
-    status = track_table_add(dictionary->home.tracks, track, &number);
+    int status = track_table_add(dictionary->home.tracks, track, &number);
     if (status)
         return status;
     return id_map_set(&dictionary->tracks, track->id, number + 1);
@@ -350,11 +344,10 @@ static int take_frame(struct dictionary *dictionary, struct shard *shard, struct
                       size_t frame)
 {
     uint16_t table = shard->list.entries[frame].table;
-    int status;
 
     if (table >= TABLE_COUNT || !takers[table] || !shard_has_frame(shard, frame))
         return 0;
-    status = row_reader_load(rows, shard, frame, &dictionary->schema);
+    int status = row_reader_load(rows, shard, frame, &dictionary->schema);
     if (!status)
         status = take_rows(dictionary, shard, rows, takers[table]);
     if (status == GAIT_ERR_FORMAT)

@@ -34,11 +34,9 @@ static int reach_page(struct id_map *map, size_t page)
 
 int id_map_set(struct id_map *map, uint64_t id, uint32_t value)
 {
-    int status;
-
     if (id >= (uint64_t)ID_MAP_PAGE * ID_MAP_PAGES)
         return fail(GAIT_ERR_FORMAT, "id %" PRIu64 " is larger than any id that gait writes", id);
-    status = reach_page(map, (size_t)(id / ID_MAP_PAGE));
+    int status = reach_page(map, (size_t)(id / ID_MAP_PAGE));
     if (!status)
         map->pages[id / ID_MAP_PAGE][id % ID_MAP_PAGE] = value;
     return status;
