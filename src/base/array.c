@@ -2,6 +2,7 @@
 // Growing rows of items: doubling, with a maximum.
 #include "base/array.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/fail.h"

@@ -248,11 +248,7 @@ int event_store_fact(struct event_store *store, struct slice key, struct slice j
         *ret_is_replaced = true;
         return 0;
     }
-    const int status =
-        array_reserve((void **)&store->facts, &store->fact_room, store->fact_count + 1, shape);
-    if (!status)
-        store->facts[store->fact_count++] = fact;
-    return status;
+    return array_add((void **)&store->facts, &store->fact_count, &store->fact_room, &fact, shape);
 }
 
 int event_store_naming(struct event_store *store, struct slice json)

@@ -92,7 +92,8 @@ static int note_open_end(struct run *run, const struct shard *shard)
              shard->ring_failure ? "; " : "", shard->ring_failure ? shard->ring_failure : "");
     if (shard->list.has_trailer || shard->is_whole || shard->is_live)
         return 0;
-    const struct damage_range *last = run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;
+    const struct damage_range *last =
+        run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;
     if (last && last->path == range.path && last->offset + last->bytes == range.offset)
         return 0;
     return damage_add(&run->damage, &range);
@@ -149,7 +150,6 @@ static int keep_shard(struct run *run, struct run_shard *shard)
     struct array_shape shape = {sizeof(*run->shards), SHARD_LIMIT};
     size_t capacity = run->shard_count; // grows one by one: opening a file is dearer
     int status = array_reserve((void **)&run->shards, &capacity, run->shard_count + 1, shape);
-
     if (!status)
         run->shards[run->shard_count++] = shard;
     return status;
@@ -163,7 +163,7 @@ static int add_shard(struct run *run, const char *path, struct slice bytes)
     if (!shard)
         return fail(GAIT_ERR_MEMORY, "no memory to open '%s'", path);
     int status = bytes.bytes ? shard_open_memory(&shard->shard, &run->damage, bytes)
-                         : shard_open(&shard->shard, &run->pool, &run->damage, path);
+                             : shard_open(&shard->shard, &run->pool, &run->damage, path);
     if (!status)
         status = salvage_shard(&shard->shard, &run->rows, &run->arena);
     if (!status && shard->shard.source.bytes <= VERIFY_AT_OPEN_BYTES)

@@ -83,20 +83,13 @@ static int take_args(struct foreign_row *row, const struct gait_batch *batch, si
 static int add_row(struct foreign_rows *rows, const struct foreign_row *row)
 {
     const struct array_shape shape = {sizeof *rows->rows, MOST_ROWS};
-    int status = array_reserve((void **)&rows->rows, &rows->capacity, rows->count + 1, shape);
-    if (!status)
-        rows->rows[rows->count++] = *row;
-    return status;
+    return array_add((void **)&rows->rows, &rows->count, &rows->capacity, row, shape);
 }
 
 static int add_arrow(struct foreign_rows *rows, uint64_t id)
 {
     const struct array_shape shape = {sizeof *rows->arrows, MOST_ROWS};
-    int status =
-        array_reserve((void **)&rows->arrows, &rows->arrow_capacity, rows->arrow_count + 1, shape);
-    if (!status)
-        rows->arrows[rows->arrow_count++] = id;
-    return status;
+    return array_add((void **)&rows->arrows, &rows->arrow_count, &rows->arrow_capacity, &id, shape);
 }
 
 static const struct foreign_kind *kind_of(const struct reading *reading, uint32_t number,

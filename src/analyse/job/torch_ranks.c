@@ -120,14 +120,12 @@ static int add_numbered(struct part *part, const struct gait_batch *batch)
             __builtin_add_overflow(batch->start_ns[i], batch->duration_ns[i], &end) ||
             gait_trace_site(part->shard.trace, batch->site[i], &site))
             continue;
-        status = array_reserve((void **)&part->marked, &part->marked_capacity,
-                               part->marked_count + 1, shape);
-        if (!status)
-            part->marked[part->marked_count++] =
-                (struct step_row){.start_ns = batch->start_ns[i],
-                                  .duration_ns = batch->duration_ns[i],
-                                  .number = trace_hint_step(site.name),
-                                  .track = batch->track};
+        status = array_add((void **)&part->marked, &part->marked_count, &part->marked_capacity,
+                           &(struct step_row){.start_ns = batch->start_ns[i],
+                                              .duration_ns = batch->duration_ns[i],
+                                              .number = trace_hint_step(site.name),
+                                              .track = batch->track},
+                           shape);
     }
     return status;
 }
@@ -336,10 +334,8 @@ static int merge(void *answer, void *opaque)
         part->has_steps = status != GAIT_OK;
     }
     if (!status && part->is_pending) {
-        status = array_reserve((void **)&ranks->pending, &ranks->pending_capacity,
-                               ranks->pending_count + 1, shape);
-        if (!status)
-            ranks->pending[ranks->pending_count++] = part->pending;
+        status = array_add((void **)&ranks->pending, &ranks->pending_count,
+                           &ranks->pending_capacity, &part->pending, shape);
         if (!status)
             part->pending = (struct pending_rank){.clock = {.count = 0}};
     }

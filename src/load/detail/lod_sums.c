@@ -59,12 +59,7 @@ static void join(struct lod_row *sum, const struct lod_row *part)
 static int emit(struct lod_track *track, const struct lod_row *sum)
 {
     struct array_shape shape = {sizeof(*track->rows), ROW_LIMIT};
-    int status =
-        array_reserve((void **)&track->rows, &track->row_capacity, track->row_count + 1, shape);
-
-    if (!status)
-        track->rows[track->row_count++] = *sum;
-    return status;
+    return array_add((void **)&track->rows, &track->row_count, &track->row_capacity, sum, shape);
 }
 
 // Adds a part to the sum of `level`, and that to the one above when it is full.

@@ -31,7 +31,8 @@ int damage_add(struct damage *damage, const struct damage_range *range)
         damage->ranges[DAMAGE_LIMIT - 1].what = "more damage begins here; gait does not list it";
         return 0;
     }
-    int status = array_reserve((void **)&damage->ranges, &damage->capacity, damage->count + 1, shape);
+    int status =
+        array_reserve((void **)&damage->ranges, &damage->capacity, damage->count + 1, shape);
     if (status)
         return status;
     const char *what = arena_text(damage->arena, range->what, strlen(range->what));

@@ -33,11 +33,8 @@ static int add_path(struct directory *directory, struct arena *arena, const char
     buffer_finish(&joined);
     if (!text)
         return status ? status : GAIT_ERR_MEMORY;
-    status = array_reserve((void **)&directory->paths, &directory->capacity, directory->count + 1,
-                           shape);
-    if (!status)
-        directory->paths[directory->count++] = text;
-    return status;
+    return array_add((void **)&directory->paths, &directory->count, &directory->capacity, &text,
+                     shape);
 }
 
 static int compare_paths(const void *left, const void *right)

@@ -174,7 +174,8 @@ static int place_columns(struct event_frame *frame, const struct event_decoder *
 
     for (int role = 0; role < ROLE_NUMBERS; role++)
         used += is_placed(frame, decoder, ask, role) ? frame->rows : 0;
-    int status = array_reserve((void **)&frame->cells, &frame->cell_capacity, used ? used : 1, shape);
+    int status =
+        array_reserve((void **)&frame->cells, &frame->cell_capacity, used ? used : 1, shape);
     frame->has_bytes = is_asked(frame, ask, ROLE_BYTES);
     // at least one: a frame may have no rows, memset() wants a place
     if (!status && frame->has_bytes)

@@ -235,7 +235,7 @@ int ring_view_slots(struct ring_view *view, uint64_t offset, const struct ring_h
         return fail(GAIT_ERR_MEMORY, "no memory for a ring of %" PRIu64 " slots", capacity);
     offset += sizeof(*head);
     int status = file_source_read(&view->source, offset + first * sizeof(*slots), slots + first,
-                              straight * sizeof(*slots));
+                                  straight * sizeof(*slots));
     if (status || straight == count)
         return status;
     return file_source_read(&view->source, offset, slots, (count - straight) * sizeof(*slots));

@@ -19,12 +19,8 @@ typedef unsigned __int128 uint128;
 int clock_map_add(struct clock_map *map, const struct clock_point *anchor)
 {
     struct array_shape shape = {sizeof(*map->anchors), ANCHOR_LIMIT};
-    int status =
-        array_reserve((void **)&map->anchors, &map->anchor_capacity, map->anchor_count + 1, shape);
-
-    if (!status)
-        map->anchors[map->anchor_count++] = *anchor;
-    return status;
+    return array_add((void **)&map->anchors, &map->anchor_count, &map->anchor_capacity, anchor,
+                     shape);
 }
 
 void clock_map_finish(struct clock_map *map)

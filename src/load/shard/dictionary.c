@@ -79,7 +79,7 @@ static int take_string(struct dictionary *dictionary, const struct row_reader *r
     if (!text)
         return GAIT_ERR_MEMORY;
     int status = array_reserve((void **)&dictionary->texts, &dictionary->text_capacity,
-                           dictionary->text_count + 1, shape);
+                               dictionary->text_count + 1, shape);
     if (status)
         return status;
     dictionary->texts[dictionary->text_count++] = text;
@@ -195,7 +195,7 @@ static int take_form(struct dictionary *dictionary, const struct row_reader *row
     if (!form.args.bytes || !form.fields.bytes)
         return GAIT_ERR_MEMORY;
     int status = array_reserve((void **)&dictionary->form_list, &dictionary->form_capacity,
-                           dictionary->form_count + 1, shape);
+                               dictionary->form_count + 1, shape);
     if (status)
         return status;
     dictionary->form_list[dictionary->form_count++] = form;

@@ -43,8 +43,8 @@ static int add_track(struct search *search, const struct last_track *track)
 
     if (id_map_get(&state->numbers, track->track))
         return 0;
-    int status = array_reserve((void **)&state->tracks, &state->track_capacity, state->track_count + 1,
-                           shape);
+    int status = array_reserve((void **)&state->tracks, &state->track_capacity,
+                               state->track_count + 1, shape);
     if (!status)
         status = id_map_set(&state->numbers, track->track, (uint32_t)state->track_count + 1);
     if (status)
@@ -72,11 +72,8 @@ static int add_open(struct search *search, size_t row)
     if (!copy)
         return GAIT_ERR_MEMORY;
     open.args = (struct slice){(const uint8_t *)copy, args.count};
-    int status =
-        array_reserve((void **)&state->open, &state->open_capacity, state->open_count + 1, shape);
-    if (!status)
-        state->open[state->open_count++] = open;
-    return status;
+    return array_add((void **)&state->open, &state->open_count, &state->open_capacity, &open,
+                     shape);
 }
 
 static int load_frame(struct search *search, size_t frame)
