@@ -4,7 +4,6 @@
 #ifndef GAIT_EXPORT_LANE_TABLE_H
 #define GAIT_EXPORT_LANE_TABLE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>

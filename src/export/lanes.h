@@ -6,7 +6,6 @@
 #define GAIT_EXPORT_LANES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>

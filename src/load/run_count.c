@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/fail.h"
 #include "base/json_reader.h"
 #include "format/columns.h"
 #include "load/order/event_table.h"

@@ -2,7 +2,6 @@
 #include "render/itwinai_tables.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include <gait/trace.h>

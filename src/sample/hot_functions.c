@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
 
 #define LIMIT ((size_t)1 << 24)
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
 
 enum { MOST_RUNS = 1 << 20, MOST_EPOCHS = 1 << 24 };
 #define SET_BYTES ((size_t)1 << 30) // texts and parts

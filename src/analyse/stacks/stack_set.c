@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
 #include "base/index/hash_index.h"
 
 #define ARENA_LIMIT ((size_t)4 << 30)

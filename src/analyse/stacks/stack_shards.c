@@ -2,7 +2,6 @@
 // Stacks of a recording: equal samples of a track become one. Where a phase is asked for,
 // a sample waits for the next one of its thread, which tells how long it lasted.
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "collect/torch/torch_layout.h"
 #include "collect/torch/torch_library.h"
 #include "collect/torch/torch_shim.h"
 #include "record/op.h"

@@ -9,10 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gait/trace.h>
-
 #include "base/array.h"
-#include "base/fail.h"
 #include "base/json_reader.h"
 #include "base/utf8.h"
 #include "export/number_map.h"

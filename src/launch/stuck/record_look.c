@@ -10,7 +10,6 @@
 
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
-#include "base/fail.h"
 #include "base/json_reader.h"
 #include "vocabulary/metadata.h"
 #include "vocabulary/roles.h"

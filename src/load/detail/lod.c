@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "load/detail/lod.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
 
 #define BYTES_LIMIT ((size_t)128 << 20) // a hundred usual frames, or one of the largest
 #define SLOT_LIMIT (256u << 20)

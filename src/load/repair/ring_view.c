@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "load/repair/ring_view.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
