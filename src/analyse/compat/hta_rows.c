@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/time/lower_bound.h"
 #include "base/fail.h"
 
 enum { MOST_ROWS = 1 << 26 };
@@ -95,22 +96,12 @@ static int by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static size_t lower(const struct numbers *numbers, int64_t number)
-{
-    size_t low = 0, high = numbers->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (numbers->rows[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static size_t times_in(const struct numbers *numbers, int64_t number)
 {
-    return number == INT64_MAX ? 0 : lower(numbers, number + 1) - lower(numbers, number);
+    return number == INT64_MAX
+               ? 0
+               : lower_bound(numbers->rows, numbers->count, sizeof number, number + 1) -
+                     lower_bound(numbers->rows, numbers->count, sizeof number, number);
 }
 
 static void sort_numbers(struct numbers *numbers)
