@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fail.h"
 
@@ -30,4 +31,14 @@ int array_reserve(void **items, size_t *capacity, size_t needed, struct array_sh
     *items = moved;
     *capacity = room;
     return 0;
+}
+
+int array_reserve_zeroed(void **items, size_t *capacity, size_t needed, struct array_shape shape)
+{
+    const size_t before = *capacity;
+    int status = array_reserve(items, capacity, needed, shape);
+    if (!status && *capacity > before)
+        memset((char *)*items + before * shape.item_bytes, 0,
+               (*capacity - before) * shape.item_bytes);
+    return status;
 }

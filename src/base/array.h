@@ -19,6 +19,10 @@ struct array_shape {
 GAIT_CHECK int array_reserve(void **items, size_t *capacity, size_t needed,
                              struct array_shape shape);
 
+// The same; items that there was no room for before are zeroed.
+GAIT_CHECK int array_reserve_zeroed(void **items, size_t *capacity, size_t needed,
+                                    struct array_shape shape);
+
 // Puts a copy of `item` behind the `*count` items. On failure everything stays as it was.
 // Inline: the size of what is copied is known where it is called, in loops over rows.
 GAIT_CHECK static inline int array_add(void **items, size_t *count, size_t *capacity,

@@ -25,7 +25,7 @@ static inline enum lane_role lane_role_of(const struct gait_event *event, enum l
 struct lane_group {
     struct lanes lanes;
     uint64_t *numbers; // by lane; 0: not given yet
-    uint32_t capacity;
+    size_t capacity;
 };
 
 struct lane_table {

@@ -30,16 +30,11 @@ void lod_sums_finish(struct lod_track *track)
 static int reach_depth(struct lod_track *track, size_t depth)
 {
     struct array_shape shape = {sizeof(*track->depths), LOD_SUMS_MAX_DEPTH + 1};
-
-    if (depth < track->depth_count)
-        return 0;
-    int status = array_reserve((void **)&track->depths, &track->depth_capacity, depth + 1, shape);
-    if (status)
-        return status;
-    memset(track->depths + track->depth_count, 0,
-           (depth + 1 - track->depth_count) * sizeof(*track->depths));
-    track->depth_count = depth + 1;
-    return 0;
+    int status =
+        array_reserve_zeroed((void **)&track->depths, &track->depth_capacity, depth + 1, shape);
+    if (!status && depth >= track->depth_count)
+        track->depth_count = depth + 1;
+    return status;
 }
 
 static void join(struct lod_row *sum, const struct lod_row *part)

@@ -31,22 +31,19 @@ struct hop {
 int frame_list_add(struct frame_list *list, const struct frame_header *header, uint64_t offset)
 {
     struct array_shape shape = {sizeof(*list->entries), FRAME_LIMIT};
-    int status = array_reserve((void **)&list->entries, &list->capacity, list->count + 1, shape);
-
-    if (status)
-        return status;
-    list->entries[list->count++] = (struct frame_entry){
-        .offset = offset,
-        .sequence = header->sequence,
-        .first = header->first,
-        .last = header->last,
-        .rows = header->rows,
-        .stored_bytes = header->stored_bytes,
-        .track = header->track,
-        .events = header->events,
-        .table = header->table,
-    };
-    return 0;
+    return array_add((void **)&list->entries, &list->count, &list->capacity,
+                     &(struct frame_entry){
+                         .offset = offset,
+                         .sequence = header->sequence,
+                         .first = header->first,
+                         .last = header->last,
+                         .rows = header->rows,
+                         .stored_bytes = header->stored_bytes,
+                         .track = header->track,
+                         .events = header->events,
+                         .table = header->table,
+                     },
+                     shape);
 }
 
 bool frame_entry_matches(const struct frame_entry *entry, const struct frame_header *header)

@@ -246,17 +246,13 @@ static int add_stream(struct merge *merge, uint32_t shard, uint32_t frame)
     const struct run_shard *from = merge->run->shards[shard];
     const struct frame_entry *entry = &from->shard.list.entries[frame];
     uint32_t track = id_map_get(&from->dictionary.tracks, entry->track) - 1;
-    int status = array_reserve((void **)&merge->streams, &merge->stream_capacity,
-                               merge->stream_count + 1, shape);
-
-    if (status)
-        return status;
-    merge->streams[merge->stream_count++] = (struct merge_stream){
-        .first_ns = clock_map_ns(merge->run->tracks.tracks[track].map, entry->first),
-        .shard = shard,
-        .frame = frame,
-        .slot = UINT32_MAX};
-    return 0;
+    return array_add((void **)&merge->streams, &merge->stream_count, &merge->stream_capacity,
+                     &(struct merge_stream){.first_ns = clock_map_ns(
+                                                merge->run->tracks.tracks[track].map, entry->first),
+                                            .shard = shard,
+                                            .frame = frame,
+                                            .slot = UINT32_MAX},
+                     shape);
 }
 
 static int add_streams(struct merge *merge, uint32_t number, const struct merge_choice *choice)

@@ -78,13 +78,11 @@ static int take_string(struct dictionary *dictionary, const struct row_reader *r
 
     if (!text)
         return GAIT_ERR_MEMORY;
-    int status = array_reserve((void **)&dictionary->texts, &dictionary->text_capacity,
-                               dictionary->text_count + 1, shape);
-    if (status)
-        return status;
-    dictionary->texts[dictionary->text_count++] = text;
-    return id_map_set(&dictionary->strings, number_at(rows, COLUMN(STRING, id), row),
-                      (uint32_t)dictionary->text_count);
+    int status = array_add((void **)&dictionary->texts, &dictionary->text_count,
+                           &dictionary->text_capacity, &text, shape);
+    return status ? status
+                  : id_map_set(&dictionary->strings, number_at(rows, COLUMN(STRING, id), row),
+                               (uint32_t)dictionary->text_count);
 }
 
 static int take_meta(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
@@ -194,13 +192,11 @@ static int take_form(struct dictionary *dictionary, const struct row_reader *row
 
     if (!form.args.bytes || !form.fields.bytes)
         return GAIT_ERR_MEMORY;
-    int status = array_reserve((void **)&dictionary->form_list, &dictionary->form_capacity,
-                               dictionary->form_count + 1, shape);
-    if (status)
-        return status;
-    dictionary->form_list[dictionary->form_count++] = form;
-    return id_map_set(&dictionary->forms, number_at(rows, COLUMN(FORM, id), row),
-                      (uint32_t)dictionary->form_count);
+    int status = array_add((void **)&dictionary->form_list, &dictionary->form_count,
+                           &dictionary->form_capacity, &form, shape);
+    return status ? status
+                  : id_map_set(&dictionary->forms, number_at(rows, COLUMN(FORM, id), row),
+                               (uint32_t)dictionary->form_count);
 }
 
 struct dictionary_form dictionary_form(const struct dictionary *dictionary, uint64_t form)

@@ -34,3 +34,21 @@ TEST("array: one beyond the limit is refused, and all stays as it was")
     fail_clear();
     free(items);
 }
+
+TEST("array: new room is zeroed where that is asked, and what was there stays")
+{
+    const struct array_shape shape = {sizeof(uint32_t), 1000};
+    uint32_t *items = NULL;
+    size_t capacity = 0, before;
+    is_int(array_reserve_zeroed((void **)&items, &capacity, 1, shape), GAIT_OK);
+    for (size_t i = 0; items && i < capacity; i++)
+        items[i] = 7;
+    before = capacity;
+    is_int(array_reserve_zeroed((void **)&items, &capacity, before, shape), GAIT_OK);
+    is_u64(capacity, before);
+    is_int(array_reserve_zeroed((void **)&items, &capacity, 900, shape), GAIT_OK);
+    ok(capacity >= 900);
+    for (size_t i = 0; items && i < capacity; i++)
+        is_u64(items[i], i < before ? 7 : 0);
+    free(items);
+}
