@@ -234,7 +234,6 @@ static int open_path(struct run *run, const char *path)
 {
     struct directory files = {0};
     int status = directory_list(&files, &run->arena, path, ".gait");
-    const char *own;
 
     if (!status && files.is_directory && !files.count)
         status = fail_without_shards(run, path);
@@ -242,7 +241,7 @@ static int open_path(struct run *run, const char *path)
         run->outcome = run_outcome_read(path);
         status = add_files(run, &files);
     } else if (!status) {
-        own = arena_text(&run->arena, path, strlen(path));
+        const char *own = arena_text(&run->arena, path, strlen(path));
         status = own ? add_shard(run, own, (struct slice){0}) : GAIT_ERR_MEMORY;
     }
     directory_finish(&files);

@@ -54,7 +54,6 @@ static int fail_to_read(const char *path, int error)
 int directory_list(struct directory *directory, struct arena *arena, const char *path,
                    const char *ending)
 {
-    const struct dirent *entry;
     struct stat about;
     DIR *stream;
     int status = 0;
@@ -67,7 +66,7 @@ int directory_list(struct directory *directory, struct arena *arena, const char 
         return fail_to_read(path, errno);
     for (;;) {
         errno = 0;
-        entry = readdir(stream);
+        const struct dirent *entry = readdir(stream);
         if (!entry || status)
             break;
         if (slice_ends_with(slice_of(entry->d_name), ending))

@@ -157,8 +157,6 @@ static int read_fully(struct file_source *source, uint64_t offset, uint8_t *out,
 
 int file_source_read(struct file_source *source, uint64_t offset, void *ret_bytes, size_t count)
 {
-    int status;
-
     if (offset > source->bytes || count > source->bytes - offset)
         return fail(GAIT_ERR_FORMAT, "a read goes past the end of '%s'", source->path);
     if (source->memory) {
@@ -167,7 +165,7 @@ int file_source_read(struct file_source *source, uint64_t offset, void *ret_byte
         return 0;
     }
     if (source->descriptor < 0) {
-        status = open_again(source);
+        int status = open_again(source);
         if (status)
             return status;
     }

@@ -66,14 +66,13 @@ void frame_list_finish(struct frame_list *list)
 static int look(struct hop *hop, uint64_t offset, size_t count, const uint8_t **ret_bytes)
 {
     uint64_t rest = hop->source->bytes - offset;
-    int status;
 
     if (offset < hop->window_at || offset + count > hop->window_at + hop->window_used) {
         hop->window_used = 0;
         hop->window_at = offset;
         if (rest > WINDOW_BYTES)
             rest = WINDOW_BYTES;
-        status = file_source_read(hop->source, offset, hop->window, (size_t)rest);
+        int status = file_source_read(hop->source, offset, hop->window, (size_t)rest);
         if (status)
             return status;
         hop->window_used = (size_t)rest;
@@ -181,10 +180,9 @@ static int finish_hop(struct hop *hop)
     struct frame_trailer trailer;
     const uint8_t *tail;
     bool has_trailer = false;
-    int status;
 
     if (bytes >= FRAME_TRAILER_BYTES && bytes - FRAME_TRAILER_BYTES >= hop->bad_from) {
-        status = look(hop, bytes - FRAME_TRAILER_BYTES, FRAME_TRAILER_BYTES, &tail);
+        int status = look(hop, bytes - FRAME_TRAILER_BYTES, FRAME_TRAILER_BYTES, &tail);
         if (status)
             return status;
         has_trailer = !frame_trailer_read(tail, &trailer);

@@ -265,12 +265,11 @@ int gait_cursor_next_sized(struct gait_cursor *cursor, struct gait_event *ret_ev
 {
     struct gait_event event;
     struct merge_row row;
-    int got;
 
     GAIT_REQUIRE(cursor);
     GAIT_REQUIRE(ret_event);
     for (;;) {
-        got = merge_next(&cursor->merge, &row);
+        int got = merge_next(&cursor->merge, &row);
         if (got != 1)
             return got;
         if ((row.open ? row.open->start_ns : row.frame->start_ns[row.row]) > cursor->filter.last_ns)

@@ -48,11 +48,10 @@ static int take_free(struct frame_cache *cache, uint32_t owner, uint32_t *ret_sl
 {
     struct array_shape shape = {sizeof(*cache->slots), SLOT_LIMIT};
     uint32_t number = cache->first_free - 1;
-    int status;
 
     if (!cache->first_free) {
-        status = array_reserve((void **)&cache->slots, &cache->slot_capacity, cache->slot_count + 1,
-                               shape);
+        int status = array_reserve((void **)&cache->slots, &cache->slot_capacity,
+                                   cache->slot_count + 1, shape);
         if (status)
             return status;
         number = (uint32_t)cache->slot_count++;

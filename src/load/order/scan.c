@@ -75,15 +75,14 @@ static bool is_paired(const struct scan *scan, const struct event_table *table)
 // Adds to `paired_rows` what must be joined with other frames first.
 static int scan_frames(struct scan *scan, struct run_shard *shard, size_t *paired_rows)
 {
-    const struct event_table *table;
-    uint32_t track;
     int status = 0;
 
     for (size_t i = 0; !status && i < shard->shard.list.count; i++) {
         if (!event_filter_wants_frame(&scan->filter, shard, i))
             continue;
-        table = event_table_of(shard->shard.list.entries[i].table);
-        track = id_map_get(&shard->dictionary.tracks, shard->shard.list.entries[i].track) - 1;
+        const struct event_table *table = event_table_of(shard->shard.list.entries[i].table);
+        uint32_t track =
+            id_map_get(&shard->dictionary.tracks, shard->shard.list.entries[i].track) - 1;
         if (is_paired(scan, table))
             *paired_rows += shard->shard.list.entries[i].rows;
         else if (scan->filter.wanted[track])

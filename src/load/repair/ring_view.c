@@ -144,11 +144,10 @@ int ring_view_next(struct ring_view *view, struct ring_region *ret_region, uint6
 // after, until it stands still.
 static int read_head(struct ring_view *view, uint64_t offset, struct ring_head *ret_head)
 {
-    uint64_t tail;
     int status = file_source_read(&view->source, offset, ret_head, sizeof(*ret_head));
 
     for (int i = 0; !status && view->is_live && i < HEAD_TRIES; i++) {
-        tail = ret_head->tail;
+        uint64_t tail = ret_head->tail;
         status = file_source_read(&view->source, offset, ret_head, sizeof(*ret_head));
         if (!status && ret_head->tail == tail)
             return 0;

@@ -171,14 +171,12 @@ static void copy_column(const uint64_t *ticks, size_t rows, int64_t *ret_ns)
 void clock_map_column(const struct clock_map *map, const uint64_t *ticks, size_t rows,
                       int64_t *ret_ns)
 {
-    struct clock_segment segment;
-
     if (!map->segment_count) {
         copy_column(ticks, rows, ret_ns);
         return;
     }
     for (size_t i = 0; i < rows;) {
-        segment = *find_segment(map, ticks[i]);
+        struct clock_segment segment = *find_segment(map, ticks[i]);
         if (ticks[i] - segment.tick >= segment.width) {
             ret_ns[i] = clock_map_ns(map, ticks[i]);
             i++;

@@ -137,14 +137,13 @@ static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_in
 {
     struct array_shape shape = {sizeof(*dictionary->clocks), CLOCK_LIMIT};
     size_t i = 0;
-    int status;
 
     while (i < dictionary->clock_count && dictionary->clocks[i].id != id)
         i++;
     if (i == CLOCK_LIMIT)
         return fail(GAIT_ERR_FORMAT, "more than %d clocks", CLOCK_LIMIT);
     if (i == dictionary->clock_count) {
-        status =
+        int status =
             array_reserve((void **)&dictionary->clocks, &dictionary->clock_capacity, i + 1, shape);
         if (status)
             return status;
@@ -276,12 +275,11 @@ int dictionary_track(struct dictionary *dictionary, uint32_t id, uint32_t *ret_n
     uint32_t number = id_map_get(&dictionary->tracks, id);
     struct track track = {
         .id = id, .clock = 1, .map = find_map(dictionary, 1), .info = {.parent = GAIT_NO_TRACK}};
-    int status;
 
     if (!number) {
         track.info.kind = id ? GAIT_TRACK_THREAD : GAIT_TRACK_PROCESS;
         track.info.name = "";
-        status = add_track(dictionary, &track);
+        int status = add_track(dictionary, &track);
         if (status)
             return status;
         number = id_map_get(&dictionary->tracks, id);
