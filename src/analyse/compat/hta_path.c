@@ -129,6 +129,14 @@ static void clip(struct making *making, int64_t since_us, int64_t until_us)
     }
 }
 
+static int64_t *last_of(const struct making *making, int64_t stream)
+{
+    for (size_t i = 0; i < making->stream_count; i++)
+        if (making->streams[i] == stream)
+            return &making->last_nodes[i];
+    return NULL;
+}
+
 // How many launches of a stream are still to begin, at each launch and each beginning.
 static int count_queues(struct making *making)
 {
@@ -146,9 +154,7 @@ static int count_queues(struct making *making)
         const struct hta_row *row = row_of(making, (int64_t)moments.rows[i].at);
         const bool is_call = is_host(row);
         const struct hta_row *work = is_call ? row_of(making, fact->partner) : row;
-        int64_t *queued = NULL;
-        for (size_t at = 0; at < making->stream_count && !queued; at++)
-            queued = making->streams[at] == work->row->stream ? &making->last_nodes[at] : NULL;
+        int64_t *queued = last_of(making, work->row->stream);
         if (queued)
             fact->queued = *queued += is_call ? 1 : -1;
     }
@@ -166,16 +172,13 @@ static int find_launches(struct making *making)
         return fail(GAIT_ERR_MEMORY, "no memory for the launches");
     for (size_t i = 0; i < count; i++) {
         const struct hta_row *row = &making->rank->rows[i];
-        size_t at = 0;
         if (is_host(row)) {
             if (is_launch(row) && making->facts[i].partner != NONE &&
                 !is_host(row_of(making, making->facts[i].partner)))
                 making->launches[making->launch_count++] = (int64_t)i;
             continue;
         }
-        while (at < making->stream_count && making->streams[at] != row->row->stream)
-            at++;
-        if (at == making->stream_count)
+        if (!last_of(making, row->row->stream))
             making->streams[making->stream_count++] = row->row->stream;
     }
     int status = count_queues(making);
@@ -318,14 +321,6 @@ static int add_threads(struct making *making)
 }
 
 // --- the device ------------------------------------------------------------------------
-
-static int64_t *last_of(const struct making *making, int64_t stream)
-{
-    for (size_t i = 0; i < making->stream_count; i++)
-        if (making->streams[i] == stream)
-            return &making->last_nodes[i];
-    return NULL;
-}
 
 static const struct hta_row *work_of(const struct making *making, size_t launch)
 {

@@ -38,7 +38,6 @@ struct pftrace {
     struct pf_state state;
     struct repairs *repairs;
     struct buffer json;
-    uint32_t flow_category;
 };
 
 // A track event with its names found.
