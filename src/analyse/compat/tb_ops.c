@@ -121,7 +121,7 @@ static void find_parents(struct tree *tree)
 
 static int grow_tree(struct tree *tree, const struct foreign_rows *foreign)
 {
-    tree->nodes = malloc((foreign->count + 1) * sizeof *tree->nodes);
+    tree->nodes = calloc(foreign->count + 1, sizeof *tree->nodes);
     if (!tree->nodes)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu operators", foreign->count);
     for (size_t i = 0; i < foreign->count; i++) {

@@ -62,7 +62,7 @@ static int take_calls(struct calls *calls, const struct foreign_rows *foreign)
 {
     struct keyed_rows keys; // by correlation
     int status = keyed_rows_init(&keys, foreign->count);
-    calls->rows = malloc((foreign->count + 1) * sizeof *calls->rows);
+    calls->rows = calloc(foreign->count + 1, sizeof *calls->rows);
     if (!status && !calls->rows)
         status = fail(GAIT_ERR_MEMORY, "no memory for %zu calls", foreign->count);
     for (size_t i = 0; i < foreign->count && !status; i++)
