@@ -11,7 +11,6 @@
 int array_reserve(void **items, size_t *capacity, size_t needed, struct array_shape shape)
 {
     size_t room = *capacity ? *capacity : 8;
-    void *moved;
 
     if (needed <= *capacity)
         return 0;
@@ -24,7 +23,7 @@ int array_reserve(void **items, size_t *capacity, size_t needed, struct array_sh
         room = shape.limit;
     if (room > SIZE_MAX / shape.item_bytes)
         return fail(GAIT_ERR_MEMORY, "%zu items do not fit memory", room);
-    moved = realloc(*items, room * shape.item_bytes);
+    void *moved = realloc(*items, room * shape.item_bytes);
     if (!moved)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu items of %zu bytes", room,
                     shape.item_bytes);

@@ -279,7 +279,7 @@ const struct store_fact *event_store_fact_of(const struct event_store *store, co
 {
     for (size_t i = 0; i < store->fact_count; i++) {
         const struct slice name = name_index_get(&store->strings, store->facts[i].key);
-        if (name.count == strlen(key) && memcmp(name.bytes, key, name.count) == 0)
+        if (slice_is(name, key))
             return &store->facts[i];
     }
     return NULL;

@@ -125,7 +125,7 @@ static bool is_known_word(struct slice text)
     static const char *const words[] = {"true", "false", "null", "NaN",  "Infinity", "-Infinity",
                                         "-NaN", "nan",   "inf",  "-nan", "-inf",     "undefined"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (text.count == strlen(words[i]) && memcmp(text.bytes, words[i], text.count) == 0)
+        if (slice_is(text, words[i]))
             return true;
     return false;
 }

@@ -51,8 +51,7 @@ void json_scan_blanks(struct json_scan *scan);
 
 static inline bool json_is(const struct json_value *value, const char *text)
 {
-    const size_t count = strlen(text);
-    return value->text.count == count && memcmp(value->text.bytes, text, count) == 0;
+    return slice_is(value->text, text);
 }
 
 // What a string says, as UTF-8; the bytes of `room` where it has escapes or must be

@@ -5,6 +5,7 @@
 #define GAIT_ANALYSE_FOREIGN_ROWS_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <gait/trace.h>
 
@@ -41,6 +42,11 @@ struct foreign_rows {
 };
 
 bool foreign_rows_has_arrow(const struct foreign_rows *rows, int64_t correlation);
+
+static inline bool foreign_begins(const char *name, const char *text)
+{
+    return strncmp(name, text, strlen(text)) == 0;
+}
 
 // As Python reads the trace's decimal text of a time: microseconds in a double.
 double foreign_us(const struct foreign_rows *rows, int64_t at_ns);

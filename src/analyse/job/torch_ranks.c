@@ -34,11 +34,6 @@ struct part {
     bool is_full; // its facts did not fit into memory
 };
 
-static int no_memory(void)
-{
-    return fail(GAIT_ERR_MEMORY, "no memory for the steps of a job");
-}
-
 void torch_ranks_init(struct torch_ranks *ranks, struct inventory *survey)
 {
     *ranks =
@@ -75,7 +70,7 @@ static int begin(void *opaque, const struct pass_shard *shard, void *answer)
     part->shard = *shard;
     part->clocks = calloc((size_t)shard->track_count + 1, sizeof *part->clocks);
     if (!part->clocks)
-        return no_memory();
+        return rank_steps_no_memory();
     return shard_facts_init(&part->facts, part->ranks->survey, shard, SHARD_FACTS_ALL);
 }
 
@@ -394,7 +389,7 @@ static int join_successors(struct torch_ranks *ranks)
 {
     bool *has_successor = calloc(ranks->count + 1, sizeof *has_successor);
     if (!has_successor)
-        return no_memory();
+        return rank_steps_no_memory();
     for (size_t i = 0; i < ranks->count; i++) {
         struct torch_rank *later = &ranks->rows[i].rank;
         for (size_t k = 0; k < i && later->rank < 0; k++) {
@@ -413,7 +408,7 @@ static int join_successors(struct torch_ranks *ranks)
 
 int torch_ranks_settle(struct torch_ranks *ranks)
 {
-    int status = ranks->is_full ? no_memory() : settle_pending(ranks);
+    int status = ranks->is_full ? rank_steps_no_memory() : settle_pending(ranks);
     if (status || !ranks->count)
         return status;
     qsort(ranks->rows, ranks->count, sizeof *ranks->rows, by_birth);

@@ -688,13 +688,11 @@ void pickle_finish(struct pickle *pickle)
 uint32_t pickle_member(const struct pickle *pickle, uint32_t dict, const char *key)
 {
     const struct pickle_value *value = pickle_get(pickle, dict);
-    const size_t bytes = strlen(key);
     if (value->kind != PICKLE_DICT)
         return 0;
     for (uint32_t i = 0; i + 1 < value->count; i += 2) {
         const struct pickle_value *name = pickle_get(pickle, value->items[i]);
-        if (name->kind == PICKLE_TEXT && name->text.count == bytes &&
-            memcmp(name->text.bytes, key, bytes) == 0)
+        if (name->kind == PICKLE_TEXT && slice_is(name->text, key))
             return value->items[i + 1];
     }
     return 0;

@@ -12,11 +12,6 @@ void schema_map_init(struct schema_map *map)
             map->places[table][column] = column;
 }
 
-static int is_text(struct slice slice, const char *text)
-{
-    return slice.count == strlen(text) && !memcmp(slice.bytes, text, slice.count);
-}
-
 void schema_map_describe(struct schema_map *map, const struct schema_row *row)
 {
     // the schema table itself cannot describe itself otherwise
@@ -32,7 +27,7 @@ void schema_map_describe(struct schema_map *map, const struct schema_row *row)
     }
     enum column_type type = schema_type_by_name((const char *)row->type.bytes, row->type.count);
     for (uint32_t i = 0; i < table->column_count; i++)
-        if (is_text(row->column, table->columns[i].name) && type < COLUMN_TYPE_COUNT &&
+        if (slice_is(row->column, table->columns[i].name) && type < COLUMN_TYPE_COUNT &&
             schema_type_is_number(type) == schema_type_is_number(table->columns[i].type))
             map->places[row->table][i] = (uint8_t)row->index;
 }
