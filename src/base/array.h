@@ -5,7 +5,7 @@
 #define GAIT_BASE_ARRAY_H
 
 #include <stddef.h>
-#include <stdint.h>
+#include <string.h>
 
 #include <gait/error.h>
 
@@ -18,5 +18,20 @@ struct array_shape {
 // (no memory, or past the limit) everything stays as it was.
 GAIT_CHECK int array_reserve(void **items, size_t *capacity, size_t needed,
                              struct array_shape shape);
+
+// The same; items that there was no room for before are zeroed.
+GAIT_CHECK int array_reserve_zeroed(void **items, size_t *capacity, size_t needed,
+                                    struct array_shape shape);
+
+// Puts a copy of `item` behind the `*count` items. On failure everything stays as it was.
+// Inline: the size of what is copied is known where it is called, in loops over rows.
+GAIT_CHECK static inline int array_add(void **items, size_t *count, size_t *capacity,
+                                       const void *item, struct array_shape shape)
+{
+    int status = array_reserve(items, capacity, *count + 1, shape);
+    if (!status)
+        memcpy((char *)*items + (*count)++ * shape.item_bytes, item, shape.item_bytes);
+    return status;
+}
 
 #endif

@@ -4,10 +4,12 @@
 #include "base/process.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/os/os.h"
 
@@ -34,6 +36,21 @@ uint64_t process_namespace(void)
 bool process_is_numbered_here(uint64_t pid_namespace)
 {
     return !pid_namespace || pid_namespace == os_pid_namespace();
+}
+
+size_t process_text(const char *path, char *out, size_t room)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    ssize_t got = 1;
+    while (fd >= 0 && got > 0 && used + 1 < room) {
+        got = read(fd, out + used, room - 1 - used);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    out[used] = '\0';
+    return used;
 }
 
 int64_t process_inner_id(int64_t pid, int64_t tid)

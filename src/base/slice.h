@@ -18,9 +18,14 @@ static inline struct slice slice_of(const char *text)
     return (struct slice){(const uint8_t *)text, text ? strlen(text) : 0};
 }
 
+static inline bool slice_equals(struct slice a, struct slice b)
+{
+    return a.count == b.count && (!a.count || !memcmp(a.bytes, b.bytes, a.count));
+}
+
 static inline bool slice_is(struct slice slice, const char *text)
 {
-    return slice.count == strlen(text) && (!slice.count || !memcmp(slice.bytes, text, slice.count));
+    return slice_equals(slice, slice_of(text));
 }
 
 static inline bool slice_starts_with(struct slice slice, const char *beginning)

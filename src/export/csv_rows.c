@@ -5,14 +5,12 @@
 // hosts apart by rank.
 #include "export/csv_rows.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include <gait/trace.h>
 
 #include "base/buffer.h"
 #include "base/csv/csv_field.h"
-#include "base/fail.h"
 #include "base/utf8.h"
 #include "export/exporter.h"
 #include "export/number_text.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 
 int lane_table_init(struct lane_table *table, uint32_t track_count)
@@ -49,17 +50,12 @@ int lane_table_group(struct lane_table *table, uint32_t track, enum lane_role ro
 
 int lane_group_number(struct lane_group *group, uint32_t lane, uint64_t **ret_number)
 {
-    if (lane >= group->capacity) {
-        uint32_t capacity = lane < 4 ? 4 : lane + lane / 2 + 1;
-        uint64_t *numbers = realloc(group->numbers, capacity * sizeof(*numbers));
-        if (!numbers)
-            return fail(GAIT_ERR_MEMORY, "no memory for %u lanes", capacity);
-        memset(numbers + group->capacity, 0, (capacity - group->capacity) * sizeof(*numbers));
-        group->numbers = numbers;
-        group->capacity = capacity;
-    }
-    *ret_number = &group->numbers[lane];
-    return GAIT_OK;
+    const struct array_shape shape = {sizeof *group->numbers, UINT32_MAX};
+    int status =
+        array_reserve_zeroed((void **)&group->numbers, &group->capacity, (size_t)lane + 1, shape);
+    if (!status)
+        *ret_number = &group->numbers[lane];
+    return status;
 }
 
 int lane_table_name(enum lane_role role, uint32_t lane, struct buffer *out)

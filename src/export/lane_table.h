@@ -4,7 +4,6 @@
 #ifndef GAIT_EXPORT_LANE_TABLE_H
 #define GAIT_EXPORT_LANE_TABLE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>
@@ -26,7 +25,7 @@ static inline enum lane_role lane_role_of(const struct gait_event *event, enum l
 struct lane_group {
     struct lanes lanes;
     uint64_t *numbers; // by lane; 0: not given yet
-    uint32_t capacity;
+    size_t capacity;
 };
 
 struct lane_table {

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 
 void lanes_init(struct lanes *lanes, bool is_flat)
@@ -63,16 +64,8 @@ static bool fits(const struct lane_nest *nest, const struct lane_span *span)
 
 static int push(struct lane_nest *nest, const struct lane_span *span)
 {
-    if (nest->count == nest->capacity) {
-        uint32_t capacity = nest->capacity ? nest->capacity * 2 : 16;
-        struct lane_span *spans = realloc(nest->spans, capacity * sizeof(*spans));
-        if (!spans)
-            return no_memory(capacity);
-        nest->spans = spans;
-        nest->capacity = capacity;
-    }
-    nest->spans[nest->count++] = *span;
-    return GAIT_OK;
+    const struct array_shape shape = {sizeof *span, UINT32_MAX};
+    return array_add((void **)&nest->spans, &nest->count, &nest->capacity, span, shape);
 }
 
 static int place_flat(struct lanes *lanes, const struct lane_span *span, uint32_t *ret_lane)

@@ -6,7 +6,6 @@
 #define GAIT_EXPORT_LANES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>
@@ -37,7 +36,7 @@ static inline struct lane_span lanes_span(int64_t start, int64_t duration, uint3
 // One nesting lane: the spans that are open, outermost first.
 struct lane_nest {
     struct lane_span *spans;
-    uint32_t count, capacity;
+    size_t count, capacity;
     int64_t free_from;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open addressing with linear probing, at most half full.
 #include "export/number_map.h"
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 
-#define FIRST_CAPACITY 64
+#define FIRST_ROOM 64
 
 void number_map_init(struct number_map *map, size_t max_count)
 {
@@ -15,66 +15,44 @@ void number_map_init(struct number_map *map, size_t max_count)
 
 void number_map_finish(struct number_map *map)
 {
-    free(map->keys);
-    free(map->values);
-    *map = (struct number_map){0};
+    hash_index_finish(&map->index);
+    free(map->pairs);
+    *map = (struct number_map){.pairs = NULL};
 }
 
-// The slot that holds the key, or the free one where it belongs.
-static size_t find(const struct number_map *map, uint64_t key)
+// The pair of the key, NULL if there is none; and where it belongs.
+static struct number_pair *find(const struct number_map *map, uint64_t key, size_t *ret_at)
 {
-    size_t slot = (size_t)number_map_mix(key) & (map->capacity - 1);
-    while (map->values[slot] && map->keys[slot] != key)
-        slot = (slot + 1) & (map->capacity - 1);
-    return slot;
+    size_t at = hash_index_first(&map->index, (uint32_t)number_map_mix(key));
+    for (; map->index.places[at].row; at = hash_index_next(&map->index, at))
+        if (map->pairs[map->index.places[at].row - 1].key == key)
+            return &map->pairs[map->index.places[at].row - 1];
+    *ret_at = at;
+    return NULL;
 }
 
 uint64_t number_map_get(const struct number_map *map, uint64_t key)
 {
-    return map->capacity ? map->values[find(map, key)] : 0;
-}
-
-static int grow(struct number_map *map)
-{
-    struct number_map larger = *map;
-    larger.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
-    larger.keys = calloc(larger.capacity, sizeof(uint64_t));
-    larger.values = calloc(larger.capacity, sizeof(uint64_t));
-    if (!larger.keys || !larger.values) {
-        free(larger.keys);
-        free(larger.values);
-        return fail(GAIT_ERR_MEMORY, "no memory for a table of %zu numbers", larger.capacity);
-    }
-    for (size_t i = 0; i < map->capacity; i++) {
-        if (!map->values[i])
-            continue;
-        size_t slot = find(&larger, map->keys[i]);
-        larger.keys[slot] = map->keys[i];
-        larger.values[slot] = map->values[i];
-    }
-    free(map->keys);
-    free(map->values);
-    map->keys = larger.keys;
-    map->values = larger.values;
-    map->capacity = larger.capacity;
-    return GAIT_OK;
+    size_t at;
+    const struct number_pair *pair = map->index.room ? find(map, key, &at) : NULL;
+    return pair ? pair->value : 0;
 }
 
 int number_map_put(struct number_map *map, uint64_t key, uint64_t value)
 {
-    if (map->count * 2 >= map->capacity) {
-        int status = grow(map);
-        if (status)
-            return status;
-    }
-    size_t slot = find(map, key);
-    if (!map->values[slot]) {
-        if (map->count >= map->limit)
-            return fail(GAIT_ERR_MEMORY, "an export has more than %zu distinct entries",
-                        map->limit);
-        map->count++;
-    }
-    map->keys[slot] = key;
-    map->values[slot] = value;
-    return GAIT_OK;
+    const struct array_shape shape = {sizeof *map->pairs, map->limit};
+    size_t at;
+    int status = hash_index_reserve(&map->index, FIRST_ROOM);
+    struct number_pair *pair = status ? NULL : find(map, key, &at);
+    if (pair)
+        pair->value = value;
+    if (status || pair)
+        return status;
+    if (map->count >= map->limit)
+        return fail(GAIT_ERR_MEMORY, "an export has more than %zu distinct entries", map->limit);
+    status = array_add((void **)&map->pairs, &map->count, &map->room,
+                       &(struct number_pair){key, value}, shape);
+    if (!status)
+        hash_index_put(&map->index, at, (uint32_t)number_map_mix(key), (uint32_t)map->count - 1);
+    return status;
 }

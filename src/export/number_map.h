@@ -8,10 +8,16 @@
 
 #include <gait/error.h>
 
+#include "base/index/hash_index.h"
+
+struct number_pair {
+    uint64_t key, value;
+};
+
 struct number_map {
-    uint64_t *keys, *values; // a slot with value 0 is free
-    size_t count, capacity;  // capacity: 0 or a power of two
-    size_t limit;
+    struct hash_index index;
+    struct number_pair *pairs;
+    size_t count, room, limit;
 };
 
 void number_map_init(struct number_map *map, size_t max_count);

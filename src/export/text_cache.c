@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 
 #define MAX_KEPT_BYTES (64u << 20)
@@ -25,22 +26,6 @@ void text_cache_finish(struct text_cache *cache)
     *cache = (struct text_cache){0};
 }
 
-static int make_room(struct text_cache *cache, uint32_t index)
-{
-    if (index < cache->capacity)
-        return GAIT_OK;
-    size_t capacity = cache->capacity ? cache->capacity : 64;
-    while (capacity <= index)
-        capacity *= 2;
-    struct slice *texts = realloc(cache->texts, capacity * sizeof(*texts));
-    if (!texts)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu names", capacity);
-    memset(texts + cache->capacity, 0, (capacity - cache->capacity) * sizeof(*texts));
-    cache->texts = texts;
-    cache->capacity = capacity;
-    return GAIT_OK;
-}
-
 int text_cache_find(struct text_cache *cache, uint32_t index, struct slice *ret_text)
 {
     cache->scratch.used = 0;
@@ -51,7 +36,8 @@ int text_cache_find(struct text_cache *cache, uint32_t index, struct slice *ret_
     *ret_text = text;
     if (index >= MAX_KEPT_NUMBERS || text.count + cache->kept_bytes > MAX_KEPT_BYTES)
         return GAIT_OK;
-    status = make_room(cache, index);
+    status = array_reserve_zeroed((void **)&cache->texts, &cache->capacity, (size_t)index + 1,
+                                  (struct array_shape){sizeof *cache->texts, MAX_KEPT_NUMBERS});
     if (status)
         return status;
     uint8_t *kept = malloc(text.count + 1);

@@ -54,11 +54,10 @@ static size_t count_digits(const uint8_t *at, const uint8_t *end)
 static bool is_number(struct slice text)
 {
     const uint8_t *at = text.bytes, *end = at + text.count;
-    size_t digits;
 
     if (at < end && *at == '-')
         at++;
-    digits = count_digits(at, end);
+    size_t digits = count_digits(at, end);
     if (!digits || (digits > 1 && *at == '0'))
         return false;
     at += digits;

@@ -121,15 +121,6 @@ void quad_put_low(struct quad_sink *sink, const uint64_t *values, size_t rows)
     sink->low += rows;
 }
 
-size_t quad_encode(enum quad_width width, const uint64_t *values, size_t rows, uint8_t *out)
-{
-    struct quad_sink sink;
-
-    quad_sink_init(&sink, width, rows, out);
-    quad_put(&sink, values, rows);
-    return (size_t)(sink.rest - out);
-}
-
 int quad_source_init(struct quad_source *source, enum quad_width width, struct slice packed,
                      size_t rows)
 {
@@ -206,20 +197,4 @@ bool quad_take(struct quad_source *source, uint64_t *ret_values, size_t rows)
     if (rest == source->end)
         return take_low(source, ret_values + row, rows - row);
     return take_carefully(source, ret_values + row, rows - row);
-}
-
-int quad_decode(enum quad_width width, struct slice packed, size_t rows, uint64_t *ret_values,
-                size_t *ret_used)
-{
-    struct quad_source source;
-    int status = quad_source_init(&source, width, packed, rows);
-
-    if (status)
-        return status;
-    if (!quad_take(&source, ret_values, rows))
-        return fail(GAIT_ERR_FORMAT, "packed values end after %zu bytes, before the last of %zu",
-                    packed.count, rows);
-    if (ret_used)
-        *ret_used = (size_t)(source.rest - packed.bytes);
-    return 0;
 }

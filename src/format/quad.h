@@ -29,16 +29,9 @@ static inline enum quad_width quad_width_for(uint64_t most)
     return most >> 40 ? QUAD_8 : most >> 32 ? QUAD_5 : QUAD_4;
 }
 
-// Packs values into `out` (quad_bound() bytes) and returns the length.
-size_t quad_encode(enum quad_width width, const uint64_t *values, size_t rows, uint8_t *out);
-
-// Unpacks exactly `rows` values. Fails unless the packed form is well formed;
-// `ret_used` (may be NULL) gets its length, which may be less than `packed`.
-GAIT_CHECK int quad_decode(enum quad_width width, struct slice packed, size_t rows,
-                           uint64_t *ret_values, size_t *ret_used);
-
-// The same in steps, for callers that transform values while they are in the
-// first cache. Every step but the last takes a multiple of four rows.
+// In steps, for callers that transform values while they are in the first cache. A sink packs
+// into quad_bound() bytes and ends at `rest`. Every step but the last takes a multiple of four
+// rows.
 struct quad_sink {
     const struct quad_layouts *layouts;
     uint8_t *control, *low, *rest; // where the next group goes

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ingest/chrome_event.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>

@@ -45,13 +45,11 @@ uint32_t chrome_parts_string(struct chrome_parts *parts, const struct json_value
 // Whether the text is JSON that others take. What is not is kept as a text.
 static int check_json(struct chrome_parts *parts, uint32_t id, struct slice text, bool *ret_is_json)
 {
-    const size_t before = parts->json_room;
     const struct array_shape shape = {1, MOST_STRINGS};
-    const int status =
-        array_reserve((void **)&parts->json_states, &parts->json_room, (size_t)id + 1, shape);
+    const int status = array_reserve_zeroed((void **)&parts->json_states, &parts->json_room,
+                                            (size_t)id + 1, shape);
     if (status)
         return status;
-    memset(parts->json_states + before, 0, parts->json_room - before);
     if (!parts->json_states[id])
         parts->json_states[id] = json_is_valid(text) ? 1 : 2;
     *ret_is_json = parts->json_states[id] == 1;

@@ -248,11 +248,7 @@ int event_store_fact(struct event_store *store, struct slice key, struct slice j
         *ret_is_replaced = true;
         return 0;
     }
-    const int status =
-        array_reserve((void **)&store->facts, &store->fact_room, store->fact_count + 1, shape);
-    if (!status)
-        store->facts[store->fact_count++] = fact;
-    return status;
+    return array_add((void **)&store->facts, &store->fact_count, &store->fact_room, &fact, shape);
 }
 
 int event_store_naming(struct event_store *store, struct slice json)
@@ -283,7 +279,7 @@ const struct store_fact *event_store_fact_of(const struct event_store *store, co
 {
     for (size_t i = 0; i < store->fact_count; i++) {
         const struct slice name = name_index_get(&store->strings, store->facts[i].key);
-        if (name.count == strlen(key) && memcmp(name.bytes, key, name.count) == 0)
+        if (slice_is(name, key))
             return &store->facts[i];
     }
     return NULL;

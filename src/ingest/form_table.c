@@ -44,14 +44,12 @@ void form_table_finish(struct form_table *table)
 
 int form_table_place(struct form_table *table, uint32_t key, enum form_place place)
 {
-    const size_t room = table->place_room;
     const struct array_shape shape = {1, MOST_FORMS};
-    int status = array_reserve((void **)&table->places, &table->place_room, (size_t)key + 1, shape);
-    if (status)
-        return status;
-    memset(table->places + room, 0, table->place_room - room);
-    table->places[key] = (uint8_t)(place + 1);
-    return 0;
+    int status =
+        array_reserve_zeroed((void **)&table->places, &table->place_room, (size_t)key + 1, shape);
+    if (!status)
+        table->places[key] = (uint8_t)(place + 1);
+    return status;
 }
 
 static enum form_place place_of(const struct form_table *table, uint32_t key, bool *ret_is_known)

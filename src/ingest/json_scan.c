@@ -125,7 +125,7 @@ static bool is_known_word(struct slice text)
     static const char *const words[] = {"true", "false", "null", "NaN",  "Infinity", "-Infinity",
                                         "-NaN", "nan",   "inf",  "-nan", "-inf",     "undefined"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (text.count == strlen(words[i]) && memcmp(text.bytes, words[i], text.count) == 0)
+        if (slice_is(text, words[i]))
             return true;
     return false;
 }
@@ -190,12 +190,12 @@ bool json_scan_enter(struct json_scan *scan, char bracket)
 }
 
 // Past blanks and commas to what follows; 0 where that closes.
-static int next_part(struct json_scan *scan, uint8_t close)
+static int next_part(struct json_scan *scan)
 {
     for (; scan->at < scan->end; scan->at++) {
         if (is_blank(*scan->at) || *scan->at == ',')
             continue;
-        if (*scan->at != close)
+        if (*scan->at != '}')
             return 1;
         scan->at++;
         return 0;
@@ -205,7 +205,7 @@ static int next_part(struct json_scan *scan, uint8_t close)
 
 int json_scan_key(struct json_scan *scan, struct json_value *ret_key)
 {
-    int status = next_part(scan, '}');
+    int status = next_part(scan);
     if (status != 1)
         return status;
     if (*scan->at != '"')
@@ -226,12 +226,6 @@ int json_scan_member(struct json_scan *scan, struct json_value *ret_key,
                      struct json_value *ret_value)
 {
     const int status = json_scan_key(scan, ret_key);
-    return status == 1 ? json_scan_value(scan, ret_value) : status;
-}
-
-int json_scan_item(struct json_scan *scan, struct json_value *ret_value)
-{
-    const int status = next_part(scan, ']');
     return status == 1 ? json_scan_value(scan, ret_value) : status;
 }
 

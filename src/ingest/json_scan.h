@@ -39,11 +39,10 @@ int json_scan_value(struct json_scan *scan, struct json_value *ret_value);
 // Enters the object or array at hand: true if one begins here.
 bool json_scan_enter(struct json_scan *scan, char bracket);
 
-// The next member of the object, or item of the array, that was entered: 1, or 0 behind its
-// end, or SCAN_CUT or SCAN_BROKEN.
+// The next member of the object that was entered: 1, or 0 behind its end, or SCAN_CUT or
+// SCAN_BROKEN.
 int json_scan_member(struct json_scan *scan, struct json_value *ret_key,
                      struct json_value *ret_value);
-int json_scan_item(struct json_scan *scan, struct json_value *ret_value);
 
 // The key of the next member alone: the scan stands before its value.
 int json_scan_key(struct json_scan *scan, struct json_value *ret_key);
@@ -52,8 +51,7 @@ void json_scan_blanks(struct json_scan *scan);
 
 static inline bool json_is(const struct json_value *value, const char *text)
 {
-    const size_t count = strlen(text);
-    return value->text.count == count && memcmp(value->text.bytes, text, count) == 0;
+    return slice_is(value->text, text);
 }
 
 // What a string says, as UTF-8; the bytes of `room` where it has escapes or must be

@@ -62,10 +62,9 @@ static ssize_t wait_for_byte(int input, int64_t until_ns)
 {
     struct pollfd end = {.fd = input, .events = POLLIN};
     char byte;
-    int64_t left_ms;
     int ready;
     do {
-        left_ms = (until_ns - process_clock_ns()) / 1000000;
+        int64_t left_ms = (until_ns - process_clock_ns()) / 1000000;
         ready = left_ms > 0 ? poll(&end, 1, (int)left_ms) : 0;
     } while (ready < 0);
     return ready > 0 ? read(input, &byte, 1) : -1;

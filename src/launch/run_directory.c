@@ -15,20 +15,13 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "base/own_file.h"
 #include "base/slice.h"
 #include "launch/job.h"
 #include "launch/run_mark.h"
 #include "launch/run_name.h"
 #include "shard/folders.h"
-
-static int join(char *out, const char *directory, const char *name)
-{
-    int length = snprintf(out, PATH_MAX, "%s/%s", directory, name);
-    if (length < 0 || length >= PATH_MAX)
-        return fail(GAIT_ERR_IO, "the path '%s/%s' is too long", directory, name);
-    return GAIT_OK;
-}
 
 static bool holds_anything(const char *path)
 {
@@ -212,7 +205,7 @@ int run_directory_open(const struct run_request *request, struct run_directory *
 bool run_directory_is_one(const char *path)
 {
     char mark[PATH_MAX];
-    if (join(mark, path, RUN_MARK_NAME) == 0)
+    if (file_name_join(mark, sizeof mark, path, RUN_MARK_NAME) == 0)
         return access(mark, F_OK) == 0;
     fail_clear();
     return false;
@@ -242,7 +235,7 @@ int run_directory_try(const struct run_directory *directory)
     static const char page[4096]; // a file system may keep less beside the name
     char path[PATH_MAX];
     struct own_file file;
-    int status = join(path, directory->absolute, RUN_MARK_NAME);
+    int status = file_name_join(path, sizeof path, directory->absolute, RUN_MARK_NAME);
     if (!status)
         status = own_file_begin(&file, path);
     if (status)
@@ -262,7 +255,7 @@ bool run_directory_remove_unused(const struct run_directory *directory, bool is_
     bool is_kept = directory->is_named && !is_named_too;
     if (!is_ours || is_kept || holds_anything(directory->absolute))
         return false;
-    if (!join(path, directory->absolute, RUN_MARK_NAME))
+    if (!file_name_join(path, sizeof path, directory->absolute, RUN_MARK_NAME))
         own_file_remove(path);
     return own_folder_drop(directory->absolute) == 0;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "base/own_file.h"
 #include "base/process.h"
 #include "launch/job.h"
@@ -23,14 +24,6 @@
 // How long a run of another host is taken to be at work, and how long ranks of a job
 // whose name another job may have later take to arrive.
 enum { FOREIGN_SECONDS = 600, ARRIVAL_SECONDS = 60 };
-
-static int join(char *out, const char *directory, const char *name)
-{
-    int length = snprintf(out, PATH_MAX, "%s/%s", directory, name);
-    if (length < 0 || length >= PATH_MAX)
-        return fail(GAIT_ERR_IO, "the path '%s/%s' is too long", directory, name);
-    return GAIT_OK;
-}
 
 bool run_mark_is_id(const char *text)
 {
@@ -98,7 +91,7 @@ bool run_mark_read(const char *directory, struct run_mark *ret_mark)
 {
     char path[PATH_MAX], line[512] = "";
     struct stat about;
-    if (join(path, directory, RUN_MARK_NAME)) {
+    if (file_name_join(path, sizeof path, directory, RUN_MARK_NAME)) {
         fail_clear();
         return false;
     }
@@ -118,7 +111,7 @@ int run_mark_put(const char *directory, const struct run_mark *mark, bool is_ove
 {
     char path[PATH_MAX];
     struct own_file file;
-    if (join(path, directory, RUN_MARK_NAME))
+    if (file_name_join(path, sizeof path, directory, RUN_MARK_NAME))
         return GAIT_ERR_IO;
     int status = own_file_begin(&file, path);
     if (status)

@@ -2,9 +2,7 @@
 #define _GNU_SOURCE
 #include "launch/signal_group_probe.h"
 
-#include <inttypes.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

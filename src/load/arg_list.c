@@ -88,12 +88,11 @@ static int add_item(struct arg_list *list, const struct args_item *item,
                     const struct arg_source *source, const struct dictionary *dictionary)
 {
     struct array_shape shape = {sizeof(*list->args), ARG_LIMIT};
-    struct gait_arg *arg;
     int status = array_reserve((void **)&list->args, &list->capacity, list->count + 1, shape);
 
     if (status)
         return status;
-    arg = &list->args[list->count];
+    struct gait_arg *arg = &list->args[list->count];
     arg_list_value(arg, item, source, dictionary);
     if (item->kind == ARGS_TEXT || item->kind == ARGS_RAW) {
         arg->text_bytes = item->text.count;

@@ -87,13 +87,13 @@ static int note_open_end(struct run *run, const struct shard *shard)
     char what[PATH_MAX + 200];
     struct damage_range range = {
         .path = shard->source.path, .offset = shard->source.bytes, .what = what};
-    const struct damage_range *last;
 
     snprintf(what, sizeof(what), "the file was not closed: its last records are missing%s%s",
              shard->ring_failure ? "; " : "", shard->ring_failure ? shard->ring_failure : "");
     if (shard->list.has_trailer || shard->is_whole || shard->is_live)
         return 0;
-    last = run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;
+    const struct damage_range *last =
+        run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;
     if (last && last->path == range.path && last->offset + last->bytes == range.offset)
         return 0;
     return damage_add(&run->damage, &range);
@@ -133,11 +133,9 @@ static int find_open(struct run *run, struct run_shard *shard)
 
 static int load_shard(struct run *run, struct run_shard *shard)
 {
-    int status;
-
     shard->dictionary.home = (struct dictionary_home){&run->texts, &run->sites, &run->tracks};
     shard->dictionary.shard = run->shard_count;
-    status = dictionary_load(&shard->dictionary, &shard->shard, &run->rows);
+    int status = dictionary_load(&shard->dictionary, &shard->shard, &run->rows);
     if (!status)
         status = know_tracks(shard);
     if (!status)
@@ -152,7 +150,6 @@ static int keep_shard(struct run *run, struct run_shard *shard)
     struct array_shape shape = {sizeof(*run->shards), SHARD_LIMIT};
     size_t capacity = run->shard_count; // grows one by one: opening a file is dearer
     int status = array_reserve((void **)&run->shards, &capacity, run->shard_count + 1, shape);
-
     if (!status)
         run->shards[run->shard_count++] = shard;
     return status;
@@ -162,12 +159,11 @@ static int keep_shard(struct run *run, struct run_shard *shard)
 static int add_shard(struct run *run, const char *path, struct slice bytes)
 {
     struct run_shard *shard = calloc(1, sizeof(*shard));
-    int status;
 
     if (!shard)
         return fail(GAIT_ERR_MEMORY, "no memory to open '%s'", path);
-    status = bytes.bytes ? shard_open_memory(&shard->shard, &run->damage, bytes)
-                         : shard_open(&shard->shard, &run->pool, &run->damage, path);
+    int status = bytes.bytes ? shard_open_memory(&shard->shard, &run->damage, bytes)
+                             : shard_open(&shard->shard, &run->pool, &run->damage, path);
     if (!status)
         status = salvage_shard(&shard->shard, &run->rows, &run->arena);
     if (!status && shard->shard.source.bytes <= VERIFY_AT_OPEN_BYTES)
@@ -238,7 +234,6 @@ static int open_path(struct run *run, const char *path)
 {
     struct directory files = {0};
     int status = directory_list(&files, &run->arena, path, ".gait");
-    const char *own;
 
     if (!status && files.is_directory && !files.count)
         status = fail_without_shards(run, path);
@@ -246,7 +241,7 @@ static int open_path(struct run *run, const char *path)
         run->outcome = run_outcome_read(path);
         status = add_files(run, &files);
     } else if (!status) {
-        own = arena_text(&run->arena, path, strlen(path));
+        const char *own = arena_text(&run->arena, path, strlen(path));
         status = own ? add_shard(run, own, (struct slice){0}) : GAIT_ERR_MEMORY;
     }
     directory_finish(&files);

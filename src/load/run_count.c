@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/fail.h"
 #include "base/json_reader.h"
 #include "format/columns.h"
 #include "load/order/event_table.h"
@@ -20,13 +19,12 @@ static int meta_text(struct run *run, const struct dictionary *dictionary, const
 {
     const char *json = dictionary_meta(dictionary, key);
     struct buffer text;
-    int status;
 
     *ret_text = "";
     if (!json)
         return 0;
     buffer_init(&text, META_TEXT_LIMIT);
-    status = json_decode(json, &text);
+    int status = json_decode(json, &text);
     if (!status) {
         *ret_text = intern_text(&run->texts, (struct slice){text.bytes, text.used - 1});
         status = *ret_text ? 0 : GAIT_ERR_MEMORY;
@@ -83,9 +81,7 @@ static int count_frame(struct run *run, struct run_shard *shard, size_t frame)
 {
     const struct frame_entry *entry = &shard->shard.list.entries[frame];
     struct gait_shard_info *info = &shard->info;
-    struct track *track;
     uint64_t dropped = 0;
-    int64_t last_ns;
     uint32_t number;
     int status = dictionary_track(&shard->dictionary, entry->track, &number);
 
@@ -93,10 +89,10 @@ static int count_frame(struct run *run, struct run_shard *shard, size_t frame)
         status = count_drops(run, shard, frame, &dropped);
     if (status || !shard_has_frame(&shard->shard, frame))
         return status;
-    track = &run->tracks.tracks[number];
+    struct track *track = &run->tracks.tracks[number];
     track->info.events += count_events(entry);
     track->info.dropped += dropped;
-    last_ns = clock_map_ns(track->map, entry->last);
+    int64_t last_ns = clock_map_ns(track->map, entry->last);
     if (entry->rows && last_ns > info->end_ns)
         info->end_ns = last_ns;
     if (track->info.internal)
@@ -113,11 +109,10 @@ static void count_clocks(struct run_shard *shard)
 
     for (size_t i = 0; i < dictionary->clock_count; i++) {
         const struct clock_map *map = &dictionary->clocks[i].map;
-        int64_t last_ns;
 
         if (!map->segment_count)
             continue;
-        last_ns = map->segments[map->segment_count - 1].base_ns;
+        int64_t last_ns = map->segments[map->segment_count - 1].base_ns;
         if (last_ns > shard->info.end_ns)
             shard->info.end_ns = last_ns;
     }
@@ -125,10 +120,8 @@ static void count_clocks(struct run_shard *shard)
 
 static int count_shard(struct run *run, struct run_shard *shard)
 {
-    int status;
-
     shard->info = (struct gait_shard_info){.end_ns = INT64_MIN};
-    status = describe(run, shard);
+    int status = describe(run, shard);
     for (size_t i = 0; !status && i < shard->shard.list.count; i++)
         if (event_table_of(shard->shard.list.entries[i].table) && shard_has_frame(&shard->shard, i))
             status = count_frame(run, shard, i);

@@ -29,15 +29,12 @@ static int take_stacks(struct stack_rows *stacks, const struct run *run,
     const struct row_column *columns = run->rows.columns;
     for (size_t row = 0; row < run->rows.rows; row++) {
         const uint64_t id = columns[COLUMN(STACK, id)].numbers[row];
-        const size_t before = stacks->capacity;
         if (id >= STACK_LIMIT)
             continue;
-        int status = array_reserve((void **)&stacks->rows, &stacks->capacity, id + 1,
-                                   (struct array_shape){sizeof *stacks->rows, STACK_LIMIT});
+        int status = array_reserve_zeroed((void **)&stacks->rows, &stacks->capacity, id + 1,
+                                          (struct array_shape){sizeof *stacks->rows, STACK_LIMIT});
         if (status)
             return status;
-        if (stacks->capacity > before)
-            memset(stacks->rows + before, 0, (stacks->capacity - before) * sizeof *stacks->rows);
         if (id >= stacks->count)
             stacks->count = id + 1;
         const uint64_t parent = columns[COLUMN(STACK, parent)].numbers[row];

@@ -12,14 +12,13 @@
 int gait_trace_open(const char *path, struct gait_trace **ret_trace)
 {
     struct gait_trace *trace;
-    int status;
 
     GAIT_REQUIRE(path);
     GAIT_REQUIRE(ret_trace);
     trace = malloc(sizeof(*trace));
     if (!trace)
         return fail(GAIT_ERR_MEMORY, "no memory to open '%s'", path);
-    status = run_open(&trace->run, path);
+    int status = run_open(&trace->run, path);
     if (status) {
         free(trace);
         return status;
@@ -61,13 +60,11 @@ uint32_t gait_trace_shard_count(const struct gait_trace *trace)
 int gait_trace_shard_sized(const struct gait_trace *trace, uint32_t index,
                            struct gait_shard_info *ret_info, size_t size)
 {
-    int status;
-
     GAIT_REQUIRE(trace);
     GAIT_REQUIRE(ret_info);
     if (index >= trace->run.shard_count)
         return fail_past_end("shard", index);
-    status = run_recount(run_of(trace));
+    int status = run_recount(run_of(trace));
     if (!status)
         sized_give(ret_info, size, &trace->run.shards[index]->info,
                    sizeof(trace->run.shards[index]->info));
@@ -82,13 +79,11 @@ uint32_t gait_trace_track_count(const struct gait_trace *trace)
 int gait_trace_track_sized(const struct gait_trace *trace, uint32_t index,
                            struct gait_track_info *ret_info, size_t size)
 {
-    int status;
-
     GAIT_REQUIRE(trace);
     GAIT_REQUIRE(ret_info);
     if (index >= trace->run.tracks.count)
         return fail_past_end("track", index);
-    status = run_recount(run_of(trace));
+    int status = run_recount(run_of(trace));
     if (!status)
         sized_give(ret_info, size, &trace->run.tracks.tracks[index].info,
                    sizeof(trace->run.tracks.tracks[index].info));
@@ -108,13 +103,11 @@ uint32_t gait_trace_damage_count(const struct gait_trace *trace)
 int gait_trace_damage_sized(const struct gait_trace *trace, uint32_t index,
                             struct gait_damage_info *ret_info, size_t size)
 {
-    const struct damage_range *range;
-
     GAIT_REQUIRE(trace);
     GAIT_REQUIRE(ret_info);
     if (index >= trace->run.damage.count)
         return fail_past_end("damage", index);
-    range = &trace->run.damage.ranges[index];
+    const struct damage_range *range = &trace->run.damage.ranges[index];
     const struct gait_damage_info info = {
         .path = range->path, .offset = range->offset, .bytes = range->bytes, .what = range->what};
     sized_give(ret_info, size, &info, sizeof(info));
@@ -130,11 +123,9 @@ const char *gait_trace_metadata(const struct gait_trace *trace, uint32_t shard, 
 
 const char *gait_trace_metadata_key(const struct gait_trace *trace, uint32_t shard, uint32_t index)
 {
-    const struct dictionary *dictionary;
-
     if (!trace || shard >= trace->run.shard_count)
         return NULL;
-    dictionary = &trace->run.shards[shard]->dictionary;
+    const struct dictionary *dictionary = &trace->run.shards[shard]->dictionary;
     return index < dictionary->meta_count ? dictionary->meta[index].key : NULL;
 }
 

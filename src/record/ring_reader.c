@@ -5,11 +5,9 @@
 #include "record/ring_reader.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "base/invariant.h"
-#include "record/name_table.h"
 
 #define MAX_LAPS 16
 

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "record/settings.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

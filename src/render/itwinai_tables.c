@@ -2,7 +2,6 @@
 #include "render/itwinai_tables.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include <gait/trace.h>
@@ -71,11 +70,6 @@ void itwinai_tables_put_devices(FILE *out, const struct energy_run *run,
 
 // --- averages ---------------------------------------------------------------------------
 
-static bool is_device_work(enum role role)
-{
-    return role == ROLE_KERNEL || role == ROLE_COLLECTIVE || role == ROLE_COPY || role == ROLE_SET;
-}
-
 // The time of the kernels that ops of that name launched.
 static uint64_t launched_ns(const struct gait_trace *trace, const struct kernels *kernels,
                             const char *name)
@@ -114,7 +108,7 @@ static int put_averages(FILE *out, struct gait_trace *trace, const struct itwina
           out);
     for (size_t i = 0; !status && i < totals->count; i++) {
         const struct name_total *total = &totals->rows[i];
-        const bool is_work = is_device_work(total->role);
+        const bool is_work = role_is_device_work(total->role);
         if (!is_work && total->role != ROLE_OP)
             continue;
         status = put_average(out, total,

@@ -4,7 +4,6 @@
 #ifndef GAIT_RENDER_ITWINAI_TABLES_H
 #define GAIT_RENDER_ITWINAI_TABLES_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include <gait/error.h>

@@ -14,16 +14,12 @@ enum { DEPTH = 8192 };
 
 static size_t start_of(struct folded_text *text, const struct stack_trie *trie, uint32_t site)
 {
-    const size_t before = text->start_room;
     if (text->has_full_names)
         return 0;
-    if (site >= before) {
-        if (array_reserve((void **)&text->starts, &text->start_room, (size_t)site + 1,
-                          (struct array_shape){sizeof *text->starts, 1u << 20})) {
-            fail_clear();
-            return 0;
-        }
-        memset(text->starts + before, 0, (text->start_room - before) * sizeof *text->starts);
+    if (array_reserve_zeroed((void **)&text->starts, &text->start_room, (size_t)site + 1,
+                             (struct array_shape){sizeof *text->starts, 1u << 20})) {
+        fail_clear();
+        return 0;
     }
     if (!text->starts[site])
         text->starts[site] = (uint16_t)(short_path_start(trie->sites[site].file, text->pid) + 1);

@@ -6,30 +6,22 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
 
 #define LIMIT ((size_t)1 << 24)
 
 static int make_room(struct hot_functions *hot, const struct stack_trie *trie)
 {
-    const size_t rows = hot->room, before = hot->before_room, seen = hot->seen_room;
-    int status = array_reserve((void **)&hot->rows, &hot->room, trie->site_count,
-                               (struct array_shape){sizeof *hot->rows, LIMIT});
+    int status = array_reserve_zeroed((void **)&hot->rows, &hot->room, trie->site_count,
+                                      (struct array_shape){sizeof *hot->rows, LIMIT});
     if (status == 0)
         status = array_reserve((void **)&hot->sorted, &hot->sorted_room, trie->site_count,
                                (struct array_shape){sizeof *hot->sorted, LIMIT});
     if (status == 0)
-        status = array_reserve((void **)&hot->seen, &hot->seen_room, trie->site_count,
-                               (struct array_shape){sizeof *hot->seen, LIMIT});
+        status = array_reserve_zeroed((void **)&hot->seen, &hot->seen_room, trie->site_count,
+                                      (struct array_shape){sizeof *hot->seen, LIMIT});
     if (status == 0)
-        status = array_reserve((void **)&hot->before, &hot->before_room, trie->node_count,
-                               (struct array_shape){sizeof *hot->before, LIMIT});
-    if (hot->room > rows)
-        memset(hot->rows + rows, 0, (hot->room - rows) * sizeof *hot->rows);
-    if (hot->seen_room > seen)
-        memset(hot->seen + seen, 0, (hot->seen_room - seen) * sizeof *hot->seen);
-    if (hot->before_room > before)
-        memset(hot->before + before, 0, (hot->before_room - before) * sizeof *hot->before);
+        status = array_reserve_zeroed((void **)&hot->before, &hot->before_room, trie->node_count,
+                                      (struct array_shape){sizeof *hot->before, LIMIT});
     return status;
 }
 

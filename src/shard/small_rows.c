@@ -55,11 +55,6 @@ void small_rows_meta_number(struct small_rows *rows, const char *key, int64_t nu
     small_rows_meta(rows, key, json);
 }
 
-void small_rows_meta_truth(struct small_rows *rows, const char *key, bool truth)
-{
-    small_rows_meta(rows, key, truth ? "true" : "false");
-}
-
 void small_rows_meta_text(struct small_rows *rows, const char *key, const char *text)
 {
     struct buffer json;

@@ -27,7 +27,6 @@ void small_rows_add(struct small_rows *rows, const struct journal_row *row);
 void small_rows_meta(struct small_rows *rows, const char *key, const char *json);
 void small_rows_meta_number(struct small_rows *rows, const char *key, int64_t number);
 void small_rows_meta_text(struct small_rows *rows, const char *key, const char *text);
-void small_rows_meta_truth(struct small_rows *rows, const char *key, bool truth);
 
 void small_rows_string(struct small_rows *rows, uint64_t id, const char *text);
 

@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "base/fail.h"
-#include "format/quad.h"
 #include "format/table_reader.h"
 #include "format/table_writer.h"
+#include "support/quad_whole.h"
 #include "support/random_values.h"
 
 enum { SPANS = 1 << 20, ROUNDS = 7, DEPTHS = 5, COLUMNS = 4, PROGRAM = 400 };

@@ -19,7 +19,6 @@ struct reading {
     struct foreign_rows *rows;
     const struct gait_trace *trace;
     struct foreign_kind *kinds; // of sites that were met
-    const struct foreign_wish *wish;
 };
 
 // --- arguments -------------------------------------------------------------------------
@@ -83,20 +82,13 @@ static int take_args(struct foreign_row *row, const struct gait_batch *batch, si
 static int add_row(struct foreign_rows *rows, const struct foreign_row *row)
 {
     const struct array_shape shape = {sizeof *rows->rows, MOST_ROWS};
-    int status = array_reserve((void **)&rows->rows, &rows->capacity, rows->count + 1, shape);
-    if (!status)
-        rows->rows[rows->count++] = *row;
-    return status;
+    return array_add((void **)&rows->rows, &rows->count, &rows->capacity, row, shape);
 }
 
 static int add_arrow(struct foreign_rows *rows, uint64_t id)
 {
     const struct array_shape shape = {sizeof *rows->arrows, MOST_ROWS};
-    int status =
-        array_reserve((void **)&rows->arrows, &rows->arrow_capacity, rows->arrow_count + 1, shape);
-    if (!status)
-        rows->arrows[rows->arrow_count++] = id;
-    return status;
+    return array_add((void **)&rows->arrows, &rows->arrow_count, &rows->arrow_capacity, &id, shape);
 }
 
 static const struct foreign_kind *kind_of(const struct reading *reading, uint32_t number,
@@ -134,8 +126,6 @@ static int add_span(const struct reading *reading, const struct gait_batch *batc
     if (batch->duration_ns[at] < 0 ||
         __builtin_add_overflow(row.start_ns, batch->duration_ns[at], &row.end_ns))
         return GAIT_OK;
-    if (!(reading->wish->roles & ROLE_BIT(row.kind.role)))
-        return reading->wish->beside(reading->wish->context, &row);
     int status = take_args(&row, batch, at);
     if (!status && row.correlation >= 0 && row.kind.is_graph_launch)
         status = add_arrow(reading->rows, (uint64_t)row.correlation); // to all of its kernels
@@ -176,10 +166,9 @@ static int by_number(const void *left, const void *right)
 static int read_tracks(struct gait_trace *trace, uint32_t shard, const struct reading *reading,
                        uint32_t *tracks)
 {
-    struct gait_query query = {
-        .size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN, .tracks = tracks};
-    if (reading->wish->roles == FOREIGN_ALL)
-        query.kinds |= 1u << GAIT_KIND_FLOW;
+    struct gait_query query = {.size = sizeof query,
+                               .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_FLOW,
+                               .tracks = tracks};
     for (uint32_t i = 0; i < gait_trace_track_count(trace); i++) {
         struct gait_track_info info;
         if (!gait_trace_track(trace, i, &info) && shard_owner(trace, info.shard) == shard &&
@@ -194,15 +183,20 @@ static int read_tracks(struct gait_trace *trace, uint32_t shard, const struct re
                            add_batch, (void *)(uintptr_t)reading);
 }
 
-int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace, uint32_t shard,
-                      const struct foreign_wish *wish)
+static void finish_rank(struct foreign_rows *rows)
+{
+    free(rows->rows);
+    free(rows->arrows);
+    *rows = (struct foreign_rows){.count = 0};
+}
+
+static int read_rank(struct foreign_rows *rows, struct gait_trace *trace, uint32_t shard)
 {
     uint32_t *tracks = malloc((gait_trace_track_count(trace) + 1) * sizeof *tracks);
     struct reading reading = {
         .rows = rows,
         .trace = trace,
         .kinds = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *reading.kinds),
-        .wish = wish,
     };
     *rows = (struct foreign_rows){.number = shard};
     int status = tracks && reading.kinds ? gait_trace_shard(trace, shard, &rows->shard)
@@ -218,17 +212,8 @@ int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace, uint3
     if (rows->arrow_count)
         qsort(rows->arrows, rows->arrow_count, sizeof *rows->arrows, by_number);
     if (status)
-        foreign_rows_finish(rows);
+        finish_rank(rows);
     return status;
-}
-
-void foreign_rows_finish(struct foreign_rows *rows)
-{
-    if (!rows)
-        return;
-    free(rows->rows);
-    free(rows->arrows);
-    *rows = (struct foreign_rows){.count = 0};
 }
 
 bool foreign_rows_has_arrow(const struct foreign_rows *rows, int64_t correlation)
@@ -245,18 +230,17 @@ double foreign_us(const struct foreign_rows *rows, int64_t at_ns)
 
 int foreign_run_read(struct foreign_run *run, struct gait_trace *trace)
 {
-    const struct foreign_wish wish = {.roles = FOREIGN_ALL};
     const uint32_t count = gait_trace_shard_count(trace);
     int status = GAIT_OK;
     *run = (struct foreign_run){.ranks = calloc((size_t)count + 1, sizeof *run->ranks)};
     if (!run->ranks)
         return fail(GAIT_ERR_MEMORY, "no memory for %u ranks", count);
     for (uint32_t i = 0; i < count && !status; i++) {
-        status = foreign_rows_read(&run->ranks[run->count], trace, i, &wish);
+        status = read_rank(&run->ranks[run->count], trace, i);
         if (!status && run->ranks[run->count].count)
             run->count++;
         else
-            foreign_rows_finish(&run->ranks[run->count]);
+            finish_rank(&run->ranks[run->count]);
     }
     if (status)
         foreign_run_finish(run);
@@ -266,7 +250,7 @@ int foreign_run_read(struct foreign_run *run, struct gait_trace *trace)
 void foreign_run_finish(struct foreign_run *run)
 {
     for (size_t i = 0; i < run->count; i++)
-        foreign_rows_finish(&run->ranks[i]);
+        finish_rank(&run->ranks[i]);
     free(run->ranks);
     *run = (struct foreign_run){.ranks = NULL};
 }

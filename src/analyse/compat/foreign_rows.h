@@ -5,6 +5,7 @@
 #define GAIT_ANALYSE_FOREIGN_ROWS_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <gait/trace.h>
 
@@ -40,21 +41,12 @@ struct foreign_rows {
     size_t arrow_count, arrow_capacity;
 };
 
-// Rows of those roles (ROLE_BIT) are kept, with their arguments; `beside` is shown the others
-// as they come, without. Arrows are kept where all rows are.
-struct foreign_wish {
-    uint32_t roles;
-    int (*beside)(void *context, const struct foreign_row *row); // not called for FOREIGN_ALL
-    void *context;
-};
-#define FOREIGN_ALL UINT32_MAX
-
-// Of one shard.
-GAIT_CHECK int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace,
-                                 uint32_t shard, const struct foreign_wish *wish);
-void foreign_rows_finish(struct foreign_rows *rows); // takes NULL and a zeroed struct
-
 bool foreign_rows_has_arrow(const struct foreign_rows *rows, int64_t correlation);
+
+static inline bool foreign_begins(const char *name, const char *text)
+{
+    return strncmp(name, text, strlen(text)) == 0;
+}
 
 // As Python reads the trace's decimal text of a time: microseconds in a double.
 double foreign_us(const struct foreign_rows *rows, int64_t at_ns);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "analyse/compat/hta_graph.h"
+#include "analyse/compat/keyed_rows.h"
+#include "analyse/time/lower_bound.h"
 #include "base/fail.h"
 
 static bool is(const struct hta_row *row, const char *name)
@@ -65,7 +67,7 @@ struct making {
     const struct hta_rank *rank;
     struct fact *facts;
     struct hta_graph graph;
-    size_t *launches; // in order of time
+    int64_t *launches; // in order of time
     size_t launch_count;
     int64_t *streams; // that were met, each with its last node
     int64_t *last_nodes;
@@ -73,51 +75,37 @@ struct making {
     int64_t *waits; // of a row: the node of another stream that it waits for
 };
 
-struct key {
-    int64_t number, row;
-};
-
-static int by_number(const void *left, const void *right)
-{
-    const struct key *a = left, *b = right;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
-
 static const struct hta_row *row_of(const struct making *making, int64_t row)
 {
     return &making->rank->rows[row];
 }
 
 // Calls and device work of one correlation are partners; of several the last is.
-static void pair(struct making *making, struct key *keys, size_t count)
+static void pair(struct making *making, const struct keyed *keys, size_t count)
 {
-    for (size_t i = 0, behind; i < count; i = behind) {
-        int64_t call = NONE, work = NONE;
-        for (behind = i; behind < count && keys[behind].number == keys[i].number; behind++)
-            *(hta_row_is_of_device(row_of(making, keys[behind].row)->row) ? &work : &call) =
-                keys[behind].row;
-        for (size_t at = i; at < behind; at++)
-            making->facts[keys[at].row].partner =
-                hta_row_is_of_device(row_of(making, keys[at].row)->row) ? call : work;
-    }
+    int64_t call = NONE, work = NONE;
+    for (size_t i = 0; i < count; i++)
+        *(hta_row_is_of_device(row_of(making, (int64_t)keys[i].at)->row) ? &work : &call) =
+            (int64_t)keys[i].at;
+    for (size_t i = 0; i < count; i++)
+        making->facts[keys[i].at].partner =
+            hta_row_is_of_device(row_of(making, (int64_t)keys[i].at)->row) ? call : work;
 }
 
 static int find_partners(struct making *making)
 {
-    struct key *keys = malloc((making->rank->count + 1) * sizeof *keys);
-    size_t count = 0;
-    if (!keys)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu correlations", making->rank->count);
-    for (size_t i = 0; i < making->rank->count; i++)
+    struct keyed_rows keys; // by correlation
+    int status = keyed_rows_init(&keys, making->rank->count);
+    for (size_t i = 0; i < making->rank->count && !status; i++)
         if (making->rank->rows[i].row->correlation >= 0)
-            keys[count++] = (struct key){making->rank->rows[i].row->correlation, (int64_t)i};
-    if (count)
-        qsort(keys, count, sizeof *keys, by_number);
-    pair(making, keys, count);
-    free(keys);
-    return GAIT_OK;
+            keyed_rows_add(&keys, making->rank->rows[i].row->correlation, i);
+    keyed_rows_sort(&keys);
+    for (size_t i = 0, behind; i < keys.count; i = behind) {
+        behind = keyed_rows_behind(&keys, keys.rows[i].key);
+        pair(making, &keys.rows[i], behind - i);
+    }
+    keyed_rows_finish(&keys);
+    return status;
 }
 
 static bool begins_within(const struct hta_row *row, int64_t since_us, int64_t until_us)
@@ -141,34 +129,37 @@ static void clip(struct making *making, int64_t since_us, int64_t until_us)
     }
 }
 
+static int64_t *last_of(const struct making *making, int64_t stream)
+{
+    for (size_t i = 0; i < making->stream_count; i++)
+        if (making->streams[i] == stream)
+            return &making->last_nodes[i];
+    return NULL;
+}
+
 // How many launches of a stream are still to begin, at each launch and each beginning.
 static int count_queues(struct making *making)
 {
-    struct key *moments = malloc((2 * making->launch_count + 1) * sizeof *moments);
-    size_t count = 0;
-    if (!moments)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu launches", making->launch_count);
-    for (size_t i = 0; i < making->launch_count; i++) {
-        const int64_t call = (int64_t)making->launches[i], work = making->facts[call].partner;
-        moments[count++] = (struct key){row_of(making, call)->start_us, call};
-        moments[count++] = (struct key){row_of(making, work)->start_us, work};
+    struct keyed_rows moments; // by time
+    int status = keyed_rows_init(&moments, 2 * making->launch_count);
+    for (size_t i = 0; i < making->launch_count && !status; i++) {
+        const int64_t call = making->launches[i], work = making->facts[call].partner;
+        keyed_rows_add(&moments, row_of(making, call)->start_us, (size_t)call);
+        keyed_rows_add(&moments, row_of(making, work)->start_us, (size_t)work);
     }
-    if (count)
-        qsort(moments, count, sizeof *moments, by_number);
+    keyed_rows_sort(&moments);
     memset(making->last_nodes, 0, (making->stream_count + 1) * sizeof *making->last_nodes);
-    for (size_t i = 0; i < count; i++) {
-        const struct hta_row *row = row_of(making, moments[i].row);
+    for (size_t i = 0; i < moments.count; i++) {
+        struct fact *fact = &making->facts[moments.rows[i].at];
+        const struct hta_row *row = row_of(making, (int64_t)moments.rows[i].at);
         const bool is_call = is_host(row);
-        const struct hta_row *work =
-            is_call ? row_of(making, making->facts[moments[i].row].partner) : row;
-        int64_t *queued = NULL;
-        for (size_t at = 0; at < making->stream_count && !queued; at++)
-            queued = making->streams[at] == work->row->stream ? &making->last_nodes[at] : NULL;
+        const struct hta_row *work = is_call ? row_of(making, fact->partner) : row;
+        int64_t *queued = last_of(making, work->row->stream);
         if (queued)
-            making->facts[moments[i].row].queued = *queued += is_call ? 1 : -1;
+            fact->queued = *queued += is_call ? 1 : -1;
     }
-    free(moments);
-    return GAIT_OK;
+    keyed_rows_finish(&moments);
+    return status;
 }
 
 static int find_launches(struct making *making)
@@ -181,16 +172,13 @@ static int find_launches(struct making *making)
         return fail(GAIT_ERR_MEMORY, "no memory for the launches");
     for (size_t i = 0; i < count; i++) {
         const struct hta_row *row = &making->rank->rows[i];
-        size_t at = 0;
         if (is_host(row)) {
             if (is_launch(row) && making->facts[i].partner != NONE &&
                 !is_host(row_of(making, making->facts[i].partner)))
-                making->launches[making->launch_count++] = i;
+                making->launches[making->launch_count++] = (int64_t)i;
             continue;
         }
-        while (at < making->stream_count && making->streams[at] != row->row->stream)
-            at++;
-        if (at == making->stream_count)
+        if (!last_of(making, row->row->stream))
             making->streams[making->stream_count++] = row->row->stream;
     }
     int status = count_queues(making);
@@ -334,14 +322,6 @@ static int add_threads(struct making *making)
 
 // --- the device ------------------------------------------------------------------------
 
-static int64_t *last_of(const struct making *making, int64_t stream)
-{
-    for (size_t i = 0; i < making->stream_count; i++)
-        if (making->streams[i] == stream)
-            return &making->last_nodes[i];
-    return NULL;
-}
-
 static const struct hta_row *work_of(const struct making *making, size_t launch)
 {
     return row_of(making, making->facts[making->launches[launch]].partner);
@@ -350,15 +330,7 @@ static const struct hta_row *work_of(const struct making *making, size_t launch)
 // The first launch behind that row.
 static size_t launch_behind(const struct making *making, int64_t row)
 {
-    size_t low = 0, high = making->launch_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if ((int64_t)making->launches[middle] <= row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lower_bound(making->launches, making->launch_count, sizeof row, row + 1);
 }
 
 // The work launched last on the stream before the event was recorded; NONE.
@@ -379,8 +351,7 @@ static int64_t recorded_work(const struct making *making, const struct hta_row *
 static int64_t waiting_work(const struct making *making, const struct hta_row *wait, int64_t call)
 {
     for (size_t i = launch_behind(making, call); i < making->launch_count; i++)
-        if (row_of(making, (int64_t)making->launches[i])->row->track ==
-                row_of(making, call)->row->track &&
+        if (row_of(making, making->launches[i])->row->track == row_of(making, call)->row->track &&
             work_of(making, i)->row->stream == wait->row->stream)
             return making->facts[making->launches[i]].partner;
     return NONE;
@@ -444,21 +415,20 @@ static int add_work(struct making *making, int64_t row)
 // By their starts, waits by their ends.
 static int add_device(struct making *making)
 {
-    struct key *keys = malloc((making->rank->count + 1) * sizeof *keys);
-    size_t count = 0;
-    int status = keys ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for the work of a device");
+    struct keyed_rows keys;
+    int status = keyed_rows_init(&keys, making->rank->count);
     for (size_t i = 0; i < making->rank->count && !status; i++) {
         const struct hta_row *row = &making->rank->rows[i];
         if (making->facts[i].is_within && making->facts[i].partner != NONE &&
             hta_row_is_of_device(row->row))
-            keys[count++] = (struct key){is_sync(row) ? row->end_us : row->start_us, (int64_t)i};
+            keyed_rows_add(&keys, is_sync(row) ? row->end_us : row->start_us, i);
     }
-    if (count)
-        qsort(keys, count, sizeof *keys, by_number);
-    for (size_t i = 0; i < count && !status; i++)
-        status = is_sync(row_of(making, keys[i].row)) ? add_sync(making, keys[i].row)
-                                                      : add_work(making, keys[i].row);
-    free(keys);
+    keyed_rows_sort(&keys);
+    for (size_t i = 0; i < keys.count && !status; i++) {
+        const int64_t row = (int64_t)keys.rows[i].at;
+        status = is_sync(row_of(making, row)) ? add_sync(making, row) : add_work(making, row);
+    }
+    keyed_rows_finish(&keys);
     return status;
 }
 

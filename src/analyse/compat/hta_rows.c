@@ -6,16 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/time/lower_bound.h"
 #include "base/fail.h"
 
 enum { MOST_ROWS = 1 << 26 };
 
 // --- names -----------------------------------------------------------------------------
-
-static bool begins(const char *name, const char *text)
-{
-    return strncmp(name, text, strlen(text)) == 0;
-}
 
 static bool is_no_computation(const char *name)
 {
@@ -32,7 +28,7 @@ static bool is_no_computation(const char *name)
     static const char *const within[] = {"Memcpy", "Memset", "dma", "Sync"};
     const char *cuda = strstr(name, "cuda");
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
-        if (begins(name, starts[i]))
+        if (foreign_begins(name, starts[i]))
             return true;
     for (size_t i = 0; i < sizeof within / sizeof within[0]; i++)
         if (strstr(name, within[i]))
@@ -42,10 +38,11 @@ static bool is_no_computation(const char *name)
 
 enum hta_kind hta_kind_of(const char *name)
 {
-    if (begins(name, "nccl") || begins(name, "hip") || begins(name, "hccl") ||
-        strstr(name, "ncclKernel"))
+    if (foreign_begins(name, "nccl") || foreign_begins(name, "hip") ||
+        foreign_begins(name, "hccl") || strstr(name, "ncclKernel"))
         return HTA_COMMUNICATION;
-    if (begins(name, "Memcpy") || begins(name, "Memset") || begins(name, "dma"))
+    if (foreign_begins(name, "Memcpy") || foreign_begins(name, "Memset") ||
+        foreign_begins(name, "dma"))
         return HTA_MEMORY;
     return is_no_computation(name) ? HTA_OTHER : HTA_COMPUTATION;
 }
@@ -53,7 +50,7 @@ enum hta_kind hta_kind_of(const char *name)
 // -1: no step. Its own pattern allows blanks before and behind the #.
 static int64_t step_number(const char *name)
 {
-    if (!begins(name, "ProfilerStep"))
+    if (!foreign_begins(name, "ProfilerStep"))
         return -1;
     name += strlen("ProfilerStep");
     while (isspace((unsigned char)*name))
@@ -67,7 +64,7 @@ static int64_t step_number(const char *name)
 
 static bool is_step(const struct foreign_row *row)
 {
-    return begins(row->name, "ProfilerStep");
+    return foreign_begins(row->name, "ProfilerStep");
 }
 
 // Rows of the profiler itself go at once.
@@ -95,22 +92,12 @@ static int by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static size_t lower(const struct numbers *numbers, int64_t number)
-{
-    size_t low = 0, high = numbers->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (numbers->rows[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static size_t times_in(const struct numbers *numbers, int64_t number)
 {
-    return number == INT64_MAX ? 0 : lower(numbers, number + 1) - lower(numbers, number);
+    return number == INT64_MAX
+               ? 0
+               : lower_bound(numbers->rows, numbers->count, sizeof number, number + 1) -
+                     lower_bound(numbers->rows, numbers->count, sizeof number, number);
 }
 
 static void sort_numbers(struct numbers *numbers)

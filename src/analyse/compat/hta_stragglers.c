@@ -100,11 +100,10 @@ static int take_rank(struct candidates *found, struct extent *all, const struct 
         if (stream <= 0 || step <= 0 || strncmp(row->row->name, "ncclKernel", 10) != 0)
             continue;
         const struct array_shape shape = {sizeof *found->rows, MOST_ROWS};
-        status = array_reserve((void **)&found->rows, &found->capacity, found->count + 1, shape);
-        if (!status)
-            found->rows[found->count++] =
-                (struct candidate){stream,        step,           rank->rank,
-                                   row->start_us, row->row->name, row->end_us - row->start_us};
+        status = array_add((void **)&found->rows, &found->count, &found->capacity,
+                           &(struct candidate){stream, step, rank->rank, row->start_us,
+                                               row->row->name, row->end_us - row->start_us},
+                           shape);
     }
     free(calls);
     return status;

@@ -6,41 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/compat/keyed_rows.h"
+#include "analyse/time/lower_bound.h"
 #include "base/fail.h"
 
 enum { KERNEL_WAIT_US = 30, LONG_CALL_US = 50, LONG_DELAY_US = 100 };
-
-// A row by its correlation, or by its stream.
-struct keyed {
-    int64_t key;
-    const struct hta_row *row;
-};
-
-struct keyed_rows {
-    struct keyed *rows;
-    size_t count;
-};
-
-static int by_key(const void *left, const void *right)
-{
-    const struct keyed *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row; // as they came: in order of start
-}
-
-static size_t first_of(const struct keyed_rows *rows, int64_t key)
-{
-    size_t low = 0, high = rows->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (rows->rows[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 struct making {
     struct hta_streams *streams;
@@ -50,6 +20,11 @@ struct making {
     struct keyed_rows kernels; // of the device, by their stream
     double *values;            // room for three for each row
 };
+
+static const struct hta_row *row_of(const struct making *making, const struct keyed *keyed)
+{
+    return &making->rank->rows[keyed->at];
+}
 
 static bool is_one_of(const char *name, const char *const *names)
 {
@@ -65,12 +40,10 @@ static bool is_one_of(const char *name, const char *const *names)
 // for it; without a correlation it knows nothing.
 static int64_t launched_us(const struct making *making, const struct foreign_row *row)
 {
-    const size_t at = first_of(&making->calls, row->correlation);
+    const size_t at = keyed_rows_find(&making->calls, row->correlation);
     if (row->correlation == FOREIGN_NONE)
         return INT64_MIN;
-    return at < making->calls.count && making->calls.rows[at].key == row->correlation
-               ? making->calls.rows[at].row->start_us
-               : making->rank->first_call_us;
+    return at == KEYED_NONE ? making->rank->first_call_us : making->rank->rows[at].start_us;
 }
 
 // A gap is one from the row before, not from the latest end.
@@ -80,11 +53,12 @@ static void find_idle(const struct making *making, struct hta_stream *stream,
     const size_t room = making->rank->count + 1;
     size_t counts[HTA_IDLES] = {0};
     for (size_t i = 1; i < count; i++) {
-        const int64_t before_us = rows[i - 1].row->end_us,
-                      gap_us = rows[i].row->start_us - before_us;
-        const enum hta_idle kind = launched_us(making, rows[i].row->row) > before_us ? HTA_HOST_WAIT
-                                   : gap_us < KERNEL_WAIT_US ? HTA_KERNEL_WAIT
-                                                             : HTA_IDLE_OTHER;
+        const struct hta_row *row = row_of(making, &rows[i]);
+        const int64_t before_us = row_of(making, &rows[i - 1])->end_us,
+                      gap_us = row->start_us - before_us;
+        const enum hta_idle kind = launched_us(making, row->row) > before_us ? HTA_HOST_WAIT
+                                   : gap_us < KERNEL_WAIT_US                 ? HTA_KERNEL_WAIT
+                                                                             : HTA_IDLE_OTHER;
         stream->idle_us[kind] += gap_us;
         making->values[kind * room + counts[kind]++] = (double)gap_us;
     }
@@ -114,17 +88,12 @@ static bool launches(const struct hta_row *row)
     return is_one_of(row->row->name, names);
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static bool was_launched(const struct hta_rank *rank, int64_t correlation)
 {
-    return correlation != FOREIGN_NONE && rank->launched_count &&
-           bsearch(&correlation, rank->launched, rank->launched_count, sizeof correlation,
-                   by_number) != NULL;
+    const size_t at =
+        lower_bound(rank->launched, rank->launched_count, sizeof correlation, correlation);
+    return correlation != FOREIGN_NONE && at < rank->launched_count &&
+           rank->launched[at] == correlation;
 }
 
 struct change {
@@ -156,19 +125,19 @@ static size_t take_changes(const struct making *making, struct change *changes)
     size_t count = 0, calls = 0, kernels = 0;
     for (size_t i = 0; i < making->calls.count; i++) {
         const struct keyed *call = &making->calls.rows[i];
-        size_t at = first_of(&making->device, call->key);
+        size_t at = keyed_rows_from(&making->device, call->key);
         const bool is_known = at < making->device.count && making->device.rows[at].key == call->key;
-        if (!launches(call->row) || !was_launched(making->rank, call->key))
+        if (!launches(row_of(making, call)) || !was_launched(making->rank, call->key))
             continue;
         calls += !is_known; // a row with no stream
         for (; at < making->device.count && making->device.rows[at].key == call->key &&
                count + 2 <= most;
              at++) {
-            const struct hta_row *row = making->device.rows[at].row;
-            changes[count++] = (struct change){row->row->stream, call->row->start_us, 1};
+            const struct hta_row *row = row_of(making, &making->device.rows[at]);
+            changes[count++] = (struct change){row->row->stream, row_of(making, call)->start_us, 1};
             calls++;
             if (i && making->calls.rows[i - 1].key == call->key &&
-                launches(making->calls.rows[i - 1].row))
+                launches(row_of(making, &making->calls.rows[i - 1])))
                 continue; // the kernel itself counts once
             changes[count++] = (struct change){row->row->stream, row->start_us, -1};
             kernels++;
@@ -313,12 +282,13 @@ static void add_launches(const struct making *making, struct hta_launches *sum,
     const int64_t key = calls->rows[0].key;
     bool is_launched = false;
     for (size_t i = 0; i < calls->count; i++)
-        is_launched |= counts_as_launch(calls->rows[i].row, with_memory);
+        is_launched |= counts_as_launch(row_of(making, &calls->rows[i]), with_memory);
     for (size_t i = 0; is_launched && i < calls->count; i++)
-        for (size_t at = first_of(&making->device, key);
+        for (size_t at = keyed_rows_from(&making->device, key);
              at < making->device.count && making->device.rows[at].key == key && sum->count < room;
              at++)
-            add_launch(sum, making->values, room, calls->rows[i].row, making->device.rows[at].row);
+            add_launch(sum, making->values, room, row_of(making, &calls->rows[i]),
+                       row_of(making, &making->device.rows[at]));
 }
 
 static void find_launches(const struct making *making, struct hta_launches *sum, bool with_memory)
@@ -326,7 +296,7 @@ static void find_launches(const struct making *making, struct hta_launches *sum,
     const size_t room = making->rank->count + 1;
     double *values = making->values;
     for (size_t i = 0, behind; i < making->calls.count; i = behind) {
-        behind = first_of(&making->calls, making->calls.rows[i].key + 1);
+        behind = keyed_rows_behind(&making->calls, making->calls.rows[i].key);
         const struct keyed_rows calls = {&making->calls.rows[i], behind - i};
         add_launches(making, sum, &calls, with_memory);
     }
@@ -351,24 +321,21 @@ static int sort_rows(struct making *making)
 {
     const struct hta_rank *rank = making->rank;
     struct keyed_rows *sets[] = {&making->calls, &making->device, &making->kernels};
-    for (size_t i = 0; i < 3; i++) {
-        sets[i]->rows = malloc((rank->count + 1) * sizeof *sets[i]->rows);
-        if (!sets[i]->rows)
-            return fail(GAIT_ERR_MEMORY, "no memory for %zu rows", rank->count);
-    }
-    for (size_t i = 0; i < rank->count; i++) {
+    int status = GAIT_OK;
+    for (size_t i = 0; i < 3 && !status; i++)
+        status = keyed_rows_init(sets[i], rank->count);
+    for (size_t i = 0; i < rank->count && !status; i++) {
         const struct hta_row *row = &rank->rows[i];
         const int64_t correlation = row->row->correlation, stream = row->row->stream;
         if (stream != FOREIGN_NONE && is_kernel(row->row))
-            making->kernels.rows[making->kernels.count++] = (struct keyed){stream, row};
-        struct keyed_rows *linked = stream == FOREIGN_NONE ? &making->calls : &making->device;
+            keyed_rows_add(&making->kernels, stream, i);
         if (correlation != FOREIGN_NONE)
-            linked->rows[linked->count++] = (struct keyed){correlation, row};
+            keyed_rows_add(stream == FOREIGN_NONE ? &making->calls : &making->device, correlation,
+                           i);
     }
     for (size_t i = 0; i < 3; i++)
-        if (sets[i]->count)
-            qsort(sets[i]->rows, sets[i]->count, sizeof *sets[i]->rows, by_key);
-    return GAIT_OK;
+        keyed_rows_sort(sets[i]);
+    return status;
 }
 
 static int by_stream(const void *left, const void *right)
@@ -391,8 +358,8 @@ static int take_streams(struct making *making)
         qsort(streams->streams, streams->count, sizeof *streams->streams, by_stream);
     for (size_t i = 0; i < streams->count; i++) {
         struct hta_stream *stream = &streams->streams[i];
-        const size_t from = first_of(&making->kernels, stream->stream),
-                     behind = first_of(&making->kernels, stream->stream + 1);
+        const size_t from = keyed_rows_from(&making->kernels, stream->stream),
+                     behind = keyed_rows_behind(&making->kernels, stream->stream);
         stream->has_kernels = behind > from;
         if (stream->has_kernels)
             find_idle(making, stream, &making->kernels.rows[from], behind - from);
@@ -418,9 +385,9 @@ int hta_streams_make(struct hta_streams *streams, const struct hta_rank *rank)
         find_launches(&making, &streams->with_memory, true);
     }
     free(making.values);
-    free(making.calls.rows);
-    free(making.device.rows);
-    free(making.kernels.rows);
+    keyed_rows_finish(&making.calls);
+    keyed_rows_finish(&making.device);
+    keyed_rows_finish(&making.kernels);
     if (status)
         hta_streams_finish(streams);
     return status;

@@ -2,10 +2,9 @@
 #include "analyse/compat/itwinai.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/fail.h"
+#include "analyse/compat/keyed_rows.h"
 #include "vocabulary/roles.h"
 
 static bool contains_one(const char *name, const char *const *words)
@@ -46,30 +45,6 @@ static void add(struct itwinai *sums, const char *name, uint64_t ns)
         sums->communication_ns += ns;
 }
 
-static int by_external(const void *left, const void *right)
-{
-    const struct foreign_row *a = *(const struct foreign_row *const *)left,
-                             *b = *(const struct foreign_row *const *)right;
-    if (a->external != b->external)
-        return a->external < b->external ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-// The host's row with that number: the first, which is the one around the others.
-static const struct foreign_row *op_of(const struct foreign_row *const *ops, size_t count,
-                                       int64_t external)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ops[middle]->external < external)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && ops[low]->external == external ? ops[low] : NULL;
-}
-
 static bool is_op(const struct foreign_row *row)
 {
     return row->external > 0 && (row->kind.role == ROLE_OP || row->kind.role == ROLE_ANNOTATION ||
@@ -78,27 +53,25 @@ static bool is_op(const struct foreign_row *row)
 
 int itwinai_add(struct itwinai *sums, const struct foreign_rows *rows)
 {
-    const struct foreign_row **ops = malloc((rows->count + 1) * sizeof *ops);
-    size_t count = 0;
-    if (!ops)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu operators", rows->count);
-    for (size_t i = 0; i < rows->count; i++)
+    struct keyed_rows ops; // by external id
+    int status = keyed_rows_init(&ops, rows->count);
+    for (size_t i = 0; i < rows->count && !status; i++)
         if (is_op(&rows->rows[i]))
-            ops[count++] = &rows->rows[i];
-    if (count)
-        qsort(ops, count, sizeof *ops, by_external);
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct foreign_row *row = &rows->rows[i], *op;
+            keyed_rows_add(&ops, rows->rows[i].external, i);
+    keyed_rows_sort(&ops);
+    for (size_t i = 0; i < rows->count && !status; i++) {
+        const struct foreign_row *row = &rows->rows[i];
         const bool is_work = role_is_device_work((enum role)row->kind.role);
         const uint64_t ns = (uint64_t)row->end_ns - (uint64_t)row->start_ns;
         if (is_work || row->kind.role == ROLE_DEVICE_ANNOTATION)
             add(sums, row->name, ns);
-        op = is_work ? op_of(ops, count, row->external) : NULL;
-        if (op)
-            add(sums, op->name, ns);
+        // the first op of that number is the one around the others
+        const size_t op = is_work ? keyed_rows_find(&ops, row->external) : KEYED_NONE;
+        if (op != KEYED_NONE)
+            add(sums, rows->rows[op].name, ns);
     }
-    free(ops);
-    return GAIT_OK;
+    keyed_rows_finish(&ops);
+    return status;
 }
 
 double itwinai_fraction(const struct itwinai *sums)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/compat/keyed_rows.h"
 #include "base/fail.h"
 
 struct node {
@@ -120,7 +121,7 @@ static void find_parents(struct tree *tree)
 
 static int grow_tree(struct tree *tree, const struct foreign_rows *foreign)
 {
-    tree->nodes = malloc((foreign->count + 1) * sizeof *tree->nodes);
+    tree->nodes = calloc(foreign->count + 1, sizeof *tree->nodes);
     if (!tree->nodes)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu operators", foreign->count);
     for (size_t i = 0; i < foreign->count; i++) {
@@ -138,37 +139,9 @@ static int grow_tree(struct tree *tree, const struct foreign_rows *foreign)
 
 // --- calls of the runtime --------------------------------------------------------------
 
-struct keyed {
-    int64_t key;
-    size_t at;
-};
-
-static int by_key(const void *left, const void *right)
-{
-    const struct keyed *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
-}
-
-// The first with that key, or NO_NODE.
-static size_t find_key(const struct keyed *rows, size_t count, int64_t key)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (rows[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && rows[low].key == key ? rows[low].at : NO_NODE;
-}
-
 struct linking {
     const struct foreign_rows *foreign;
-    struct keyed *ops, *calls; // nodes by external id; rows of the runtime by correlation
-    size_t op_count, call_count;
+    struct keyed_rows ops, calls; // nodes by external id; rows of the runtime by correlation
 };
 
 static void link_row(struct tb_ops *ops, struct tree *tree, const struct linking *linking, size_t i)
@@ -177,13 +150,12 @@ static void link_row(struct tb_ops *ops, struct tree *tree, const struct linking
     const enum tb_type type = tb_type_of(row);
     const uint64_t ns = (uint64_t)row->end_ns - (uint64_t)row->start_ns;
     if (type != TB_RUNTIME) {
-        const size_t at = find_key(linking->calls, linking->call_count, row->correlation);
-        call = at == NO_NODE ? NULL : &linking->foreign->rows[at];
+        const size_t at = keyed_rows_find(&linking->calls, row->correlation);
+        call = at == KEYED_NONE ? NULL : &linking->foreign->rows[at];
     }
-    const size_t op = call && call->external > 0
-                          ? find_key(linking->ops, linking->op_count, call->external)
-                          : NO_NODE;
-    if (op == NO_NODE)
+    const size_t op =
+        call && call->external > 0 ? keyed_rows_find(&linking->ops, call->external) : KEYED_NONE;
+    if (op == KEYED_NONE)
         return;
     struct node *node = &tree->nodes[op];
     if (type == TB_RUNTIME) {
@@ -202,28 +174,25 @@ static void link_row(struct tb_ops *ops, struct tree *tree, const struct linking
 
 static int link_calls(struct tb_ops *ops, struct tree *tree, const struct foreign_rows *foreign)
 {
-    struct linking linking = {.foreign = foreign,
-                              .ops = malloc((tree->count + 1) * sizeof(struct keyed)),
-                              .calls = malloc((foreign->count + 1) * sizeof(struct keyed))};
-    int status =
-        linking.ops && linking.calls ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for the calls");
+    struct linking linking = {.foreign = foreign};
+    int status = keyed_rows_init(&linking.ops, tree->count);
+    if (!status)
+        status = keyed_rows_init(&linking.calls, foreign->count);
     for (size_t i = 0; i < tree->count && !status; i++)
         if (tree->nodes[i].row->external > 0)
-            linking.ops[linking.op_count++] = (struct keyed){tree->nodes[i].row->external, i};
+            keyed_rows_add(&linking.ops, tree->nodes[i].row->external, i);
     for (size_t i = 0; i < foreign->count && !status; i++)
         if (tb_type_of(&foreign->rows[i]) == TB_RUNTIME)
-            linking.calls[linking.call_count++] = (struct keyed){foreign->rows[i].correlation, i};
-    if (linking.op_count)
-        qsort(linking.ops, linking.op_count, sizeof *linking.ops, by_key);
-    if (linking.call_count)
-        qsort(linking.calls, linking.call_count, sizeof *linking.calls, by_key);
-    for (size_t i = 0; i < foreign->count && !status && linking.call_count; i++) {
+            keyed_rows_add(&linking.calls, foreign->rows[i].correlation, i);
+    keyed_rows_sort(&linking.ops);
+    keyed_rows_sort(&linking.calls);
+    for (size_t i = 0; i < foreign->count && !status && linking.calls.count; i++) {
         const enum tb_type type = tb_type_of(&foreign->rows[i]);
         if (type == TB_RUNTIME || type == TB_KERNEL || type == TB_MEMCPY || type == TB_MEMSET)
             link_row(ops, tree, &linking, i);
     }
-    free(linking.ops);
-    free(linking.calls);
+    keyed_rows_finish(&linking.ops);
+    keyed_rows_finish(&linking.calls);
     return status;
 }
 

@@ -6,11 +6,6 @@
 
 #include "base/fail.h"
 
-// The ranges of one collective, in order.
-struct ranges {
-    struct intervals rows;
-};
-
 static int by_start(const void *left, const void *right)
 {
     const struct interval *a = left, *b = right;
@@ -19,48 +14,48 @@ static int by_start(const void *left, const void *right)
     return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
 }
 
-static int take_ranges(struct ranges *ranges, const struct tb_rank *rank)
+// The ranges of each collective, in order.
+static int take_ranges(struct intervals *ranges, const struct tb_rank *rank)
 {
     int status = GAIT_OK;
     for (size_t i = 0; i < rank->collective_count && !status; i++)
-        status = intervals_add(&ranges[i].rows, rank->collectives[i].row->start_ns,
+        status = intervals_add(&ranges[i], rank->collectives[i].row->start_ns,
                                rank->collectives[i].row->end_ns);
     for (size_t i = 0; rank->has_nccl && i < rank->foreign->count && !status; i++) {
         const struct foreign_row *row = &rank->foreign->rows[i];
         const struct tb_collective *mine =
             tb_type_of(row) == TB_KERNEL ? tb_collective_of(rank, row) : NULL;
         if (mine)
-            status =
-                intervals_add(&ranges[mine - rank->collectives].rows, row->start_ns, row->end_ns);
+            status = intervals_add(&ranges[mine - rank->collectives], row->start_ns, row->end_ns);
     }
     for (size_t i = 0; i < rank->collective_count; i++)
-        if (ranges[i].rows.count)
-            qsort(ranges[i].rows.rows, ranges[i].rows.count, sizeof *ranges[i].rows.rows, by_start);
+        if (ranges[i].count)
+            qsort(ranges[i].rows, ranges[i].count, sizeof *ranges[i].rows, by_start);
     return status;
 }
 
-static bool match(struct ranges *const *ranges, const struct tb_rank *ranks, size_t count)
+static bool match(struct intervals *const *ranges, const struct tb_rank *ranks, size_t count)
 {
     for (size_t rank = 1; rank < count; rank++)
         for (size_t i = 0; i < ranks[0].collective_count; i++)
-            if (ranges[rank][i].rows.count != ranges[0][i].rows.count)
+            if (ranges[rank][i].count != ranges[0][i].count)
                 return false;
     return true;
 }
 
-static int64_t shortest_of(struct ranges *const *ranges, size_t count, size_t i, size_t at)
+static int64_t shortest_of(struct intervals *const *ranges, size_t count, size_t i, size_t at)
 {
     int64_t shortest = INT64_MAX;
     for (size_t rank = 0; rank < count; rank++) {
-        const struct interval *row = &ranges[rank][i].rows.rows[at];
+        const struct interval *row = &ranges[rank][i].rows[at];
         shortest = row->end_ns - row->start_ns < shortest ? row->end_ns - row->start_ns : shortest;
     }
     return shortest;
 }
 
 // Of the collectives of one step.
-static int add_wait(struct tb_peer *peer, struct ranges *const *ranges, size_t which, size_t count,
-                    size_t step)
+static int add_wait(struct tb_peer *peer, struct intervals *const *ranges, size_t which,
+                    size_t count, size_t step)
 {
     struct intervals all = {.count = 0}, transfer = {.count = 0};
     bool is_there = false;
@@ -69,8 +64,8 @@ static int add_wait(struct tb_peer *peer, struct ranges *const *ranges, size_t w
         if (peer->rank->collectives[i].step != step)
             continue;
         is_there = true;
-        for (size_t at = 0; at < ranges[which][i].rows.count && !status; at++) {
-            const struct interval row = ranges[which][i].rows.rows[at];
+        for (size_t at = 0; at < ranges[which][i].count && !status; at++) {
+            const struct interval row = ranges[which][i].rows[at];
             status = intervals_add(&all, row.start_ns, row.end_ns);
             if (!status)
                 status = intervals_add(&transfer, row.end_ns - shortest_of(ranges, count, i, at),
@@ -87,7 +82,7 @@ static int add_wait(struct tb_peer *peer, struct ranges *const *ranges, size_t w
     return status;
 }
 
-static int compare(struct tb_peers *peers, struct ranges *const *ranges,
+static int compare(struct tb_peers *peers, struct intervals *const *ranges,
                    const struct tb_rank *ranks, size_t count)
 {
     int status = GAIT_OK;
@@ -121,7 +116,7 @@ static bool is_comparable(const struct tb_rank *ranks, size_t count)
 
 int tb_peers_make(struct tb_peers *peers, const struct tb_rank *ranks, size_t count)
 {
-    struct ranges **ranges = calloc(count + 1, sizeof *ranges);
+    struct intervals **ranges = calloc(count + 1, sizeof *ranges);
     int status = ranges ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for %zu ranks", count);
     *peers = (struct tb_peers){.count = 0};
     if (!status && !is_comparable(ranks, count))
@@ -135,7 +130,7 @@ int tb_peers_make(struct tb_peers *peers, const struct tb_rank *ranks, size_t co
         status = compare(peers, ranges, ranks, count);
     for (size_t i = 0; ranges && i < count; i++) {
         for (size_t at = 0; ranges[i] && at < ranks[i].collective_count; at++)
-            intervals_finish(&ranges[i][at].rows);
+            intervals_finish(&ranges[i][at]);
         free(ranges[i]);
     }
     free(ranges);

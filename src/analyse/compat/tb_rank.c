@@ -10,16 +10,11 @@
 
 // --- what a row is ---------------------------------------------------------------------
 
-static bool begins(const char *name, const char *text)
-{
-    return strncmp(name, text, strlen(text)) == 0;
-}
-
 bool tb_is_collective(const char *name)
 {
     static const char *const names[] = {"broadcast", "reduce", "all_reduce", "all_gather",
                                         "reduce_scatter"};
-    if (!begins(name, "nccl:") && !begins(name, "gloo:"))
+    if (!foreign_begins(name, "nccl:") && !foreign_begins(name, "gloo:"))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name + 5, names[i]) == 0)
@@ -31,9 +26,9 @@ bool tb_is_loader(const char *name)
 {
     static const char next[] = ".__next__";
     const size_t length = strlen(name);
-    if (begins(name, "enumerate(DataPipe)#"))
+    if (foreign_begins(name, "enumerate(DataPipe)#"))
         return true;
-    return begins(name, "enumerate(DataLoader)#") && length >= sizeof next &&
+    return foreign_begins(name, "enumerate(DataLoader)#") && length >= sizeof next &&
            strcmp(name + length - sizeof next + 1, next) == 0;
 }
 
@@ -55,7 +50,7 @@ enum tb_type tb_type_by(const char *category, const char *name)
     for (size_t i = 0; i < sizeof types / sizeof types[0] && !type; i++)
         if (strcasecmp(category, types[i].category) == 0)
             type = types[i].type;
-    if ((type == TB_OPERATOR || type == TB_RANGE) && begins(name, "ProfilerStep#"))
+    if ((type == TB_OPERATOR || type == TB_RANGE) && foreign_begins(name, "ProfilerStep#"))
         return TB_STEP;
     return type == TB_RANGE && !tb_is_collective(name) ? TB_IGNORED : type;
 }
@@ -105,8 +100,8 @@ static int take_collectives(struct tb_rank *rank)
             continue;
         rank->collectives[rank->collective_count++] =
             (struct tb_collective){&foreign->rows[i], TB_NO_STEP};
-        rank->has_nccl |= begins(foreign->rows[i].name, "nccl");
-        rank->has_gloo |= begins(foreign->rows[i].name, "gloo");
+        rank->has_nccl |= foreign_begins(foreign->rows[i].name, "nccl");
+        rank->has_gloo |= foreign_begins(foreign->rows[i].name, "gloo");
     }
     if (!rank->collective_count)
         return GAIT_OK;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyse/compat/keyed_rows.h"
 #include "base/fail.h"
 
 // --- which -----------------------------------------------------------------------------
@@ -42,73 +43,47 @@ static int take_steps(struct tb_rank *rank)
 // --- until when ------------------------------------------------------------------------
 
 struct call {
-    int64_t correlation;
     const struct foreign_row *row;
     int64_t first_ns, last_ns; // of what it launched
     size_t work;
 };
 
 struct calls {
-    struct call *rows; // by correlation
+    struct call *rows; // in order of start
     size_t count;
 };
-
-static int by_correlation(const void *left, const void *right)
-{
-    const struct call *a = left, *b = right;
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
-
-static int by_time(const void *left, const void *right)
-{
-    const struct call *a = left, *b = right;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
 
 static bool is_work(enum tb_type type)
 {
     return type == TB_KERNEL || type == TB_MEMCPY || type == TB_MEMSET;
 }
 
-static struct call *call_of(const struct calls *calls, int64_t correlation)
-{
-    size_t low = 0, high = calls->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (calls->rows[middle].correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < calls->count && calls->rows[low].correlation == correlation ? &calls->rows[low]
-                                                                             : NULL;
-}
-
 static int take_calls(struct calls *calls, const struct foreign_rows *foreign)
 {
-    calls->rows = malloc((foreign->count + 1) * sizeof *calls->rows);
-    if (!calls->rows)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu calls", foreign->count);
-    for (size_t i = 0; i < foreign->count; i++)
-        if (tb_type_of(&foreign->rows[i]) == TB_RUNTIME)
-            calls->rows[calls->count++] = (struct call){foreign->rows[i].correlation,
-                                                        &foreign->rows[i], INT64_MAX, INT64_MIN, 0};
-    if (calls->count)
-        qsort(calls->rows, calls->count, sizeof *calls->rows, by_correlation);
-    for (size_t i = 0; i < foreign->count; i++) {
+    struct keyed_rows keys; // by correlation
+    int status = keyed_rows_init(&keys, foreign->count);
+    calls->rows = calloc(foreign->count + 1, sizeof *calls->rows);
+    if (!status && !calls->rows)
+        status = fail(GAIT_ERR_MEMORY, "no memory for %zu calls", foreign->count);
+    for (size_t i = 0; i < foreign->count && !status; i++)
+        if (tb_type_of(&foreign->rows[i]) == TB_RUNTIME) {
+            keyed_rows_add(&keys, foreign->rows[i].correlation, calls->count);
+            calls->rows[calls->count++] = (struct call){&foreign->rows[i], INT64_MAX, INT64_MIN, 0};
+        }
+    keyed_rows_sort(&keys);
+    for (size_t i = 0; i < foreign->count && !status; i++) {
         const struct foreign_row *row = &foreign->rows[i];
-        struct call *call = is_work(tb_type_of(row)) ? call_of(calls, row->correlation) : NULL;
-        if (!call)
+        const size_t at =
+            is_work(tb_type_of(row)) ? keyed_rows_find(&keys, row->correlation) : KEYED_NONE;
+        if (at == KEYED_NONE)
             continue;
+        struct call *call = &calls->rows[at];
         call->work++;
         call->first_ns = row->start_ns < call->first_ns ? row->start_ns : call->first_ns;
         call->last_ns = row->end_ns > call->last_ns ? row->end_ns : call->last_ns;
     }
-    if (calls->count)
-        qsort(calls->rows, calls->count, sizeof *calls->rows, by_time);
-    return GAIT_OK;
+    keyed_rows_finish(&keys);
+    return status;
 }
 
 struct launched {

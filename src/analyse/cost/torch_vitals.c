@@ -30,11 +30,7 @@ static int add(struct torch_counter *counter, const struct torch_reading_row *ro
     const struct array_shape shape = {sizeof *counter->rows, MOST_READINGS};
     if (counter->count == MOST_READINGS)
         return GAIT_OK; // of no training
-    int status =
-        array_reserve((void **)&counter->rows, &counter->capacity, counter->count + 1, shape);
-    if (!status)
-        counter->rows[counter->count++] = *row;
-    return status;
+    return array_add((void **)&counter->rows, &counter->count, &counter->capacity, row, shape);
 }
 
 static int begin(void *part, const struct pass_shard *shard, void *answer)

@@ -6,7 +6,6 @@
 #define GAIT_ANALYSE_WINDOW_COST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>

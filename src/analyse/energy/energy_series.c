@@ -158,11 +158,7 @@ struct walk {
 
 static int add_cell(struct energy_series *series, const struct energy_cell *cell)
 {
-    int status =
-        array_reserve((void **)&series->cells, &series->capacity, series->count + 1, CELLS);
-    if (!status)
-        series->cells[series->count++] = *cell;
-    return status;
+    return array_add((void **)&series->cells, &series->count, &series->capacity, cell, CELLS);
 }
 
 // The power readings in place of a counter that said only `least` joules.

@@ -29,11 +29,6 @@ struct gathering {
     struct torch_epochs epochs;
 };
 
-static int no_memory(void)
-{
-    return fail(GAIT_ERR_MEMORY, "no memory for the steps of a job");
-}
-
 // --- the ranks --------------------------------------------------------------------------
 
 // The steps that touch a window.
@@ -44,7 +39,7 @@ static int keep_recorded(const struct gathering *gathering, const struct rank_st
     size_t at = 0;
     kept->rows = arena_take(gathering->job->arena, (steps->windows.count + 1) * sizeof *kept->rows);
     if (!kept->rows)
-        return no_memory();
+        return rank_steps_no_memory();
     for (size_t i = 0; i < steps->windows.count; i++) {
         const struct interval *step = &steps->windows.rows[i];
         while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
@@ -129,7 +124,7 @@ static int take_ranks(struct gathering *gathering)
     gathering->rank_of =
         calloc((size_t)job->torch->survey.track_count + 1, sizeof *gathering->rank_of);
     if (!job->torch->ranks || !gathering->rank_of)
-        return no_memory();
+        return rank_steps_no_memory();
     for (size_t i = 0; !status && i < count; i++)
         status = take_rank(gathering, &job->ranks->rows[i]);
     return status;
@@ -214,7 +209,7 @@ static int summarise_steady(struct gathering *gathering, const struct step_row *
     struct step_row *steady = malloc((count + 1) * sizeof *steady);
     size_t kept = 0, slowest = 0;
     if (!steady)
-        return no_memory();
+        return rank_steps_no_memory();
     torch->first_start_ns = rows[0].start_ns;
     torch->first_ns = rows[0].duration_ns;
     for (size_t i = 1; i < count; i++) {
@@ -294,7 +289,7 @@ static int bring_together(struct gathering *gathering)
     qsort(rows, count, sizeof *rows, is_any_marked(job->torch) ? by_start : by_occurrence);
     int64_t *sorted = malloc(count * sizeof *sorted);
     gathering->notes = calloc(count, sizeof *gathering->notes);
-    int status = sorted && gathering->notes ? GAIT_OK : no_memory();
+    int status = sorted && gathering->notes ? GAIT_OK : rank_steps_no_memory();
     if (!status)
         status = torch_epochs_open(&gathering->epochs, job->arena, job->torch);
     if (!status) {

@@ -5,7 +5,6 @@
 #ifndef GAIT_ANALYSE_PROCESS_LIVES_H
 #define GAIT_ANALYSE_PROCESS_LIVES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <gait/trace.h>

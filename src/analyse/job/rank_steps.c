@@ -9,11 +9,6 @@
 
 enum { MOST_STEPS = 1 << 25, MOST_PIECES = 1 << 26 };
 
-static int no_memory(void)
-{
-    return fail(GAIT_ERR_MEMORY, "no memory for the steps of a job");
-}
-
 void rank_steps_forget(struct rank_steps *steps)
 {
     training_thread_finish(&steps->thread);
@@ -40,7 +35,7 @@ static int take_marked(struct rank_steps *steps, const struct rank_source *sourc
 {
     steps->rows = malloc((source->marked_count + 1) * sizeof *steps->rows);
     if (!steps->rows)
-        return no_memory();
+        return rank_steps_no_memory();
     for (size_t i = 0; i < source->marked_count; i++)
         steps->rows[i] = source->marked[i];
     steps->rank.steps = source->marked_count;
@@ -51,10 +46,10 @@ static int take_derived(struct rank_steps *steps)
 {
     const struct torch_steps *derived = &steps->thread.steps;
     if (derived->count > MOST_STEPS)
-        return no_memory();
+        return rank_steps_no_memory();
     steps->rows = malloc((derived->count + 1) * sizeof *steps->rows);
     if (!steps->rows)
-        return no_memory();
+        return rank_steps_no_memory();
     for (size_t i = 0; i < derived->count; i++) {
         const struct torch_step *step = &derived->rows[i];
         steps->rows[i] = (struct step_row){.start_ns = step->start_ns,
@@ -79,7 +74,7 @@ static int make_windows(struct step_row *rows, size_t count, struct intervals *w
     int64_t end_ns = INT64_MIN;
     windows->rows = malloc((count + 1) * sizeof *windows->rows);
     if (!windows->rows)
-        return no_memory();
+        return rank_steps_no_memory();
     windows->count = windows->capacity = count;
     for (size_t i = 0; i < count; i++) {
         int64_t start_ns = rows[i].start_ns, behind_ns = start_ns + rows[i].duration_ns;
@@ -165,7 +160,7 @@ static int split(struct rank_steps *steps, bool keeps_pieces)
                                         .context = &splitting};
     steps->first_share = calloc(steps->rank.steps + 2, sizeof *steps->first_share);
     if (!steps->first_share)
-        return no_memory();
+        return rank_steps_no_memory();
     int status = torch_ledger_split(&ledger);
     if (!status)
         close_windows(&splitting, steps->rank.steps);
@@ -187,7 +182,7 @@ static int find_usual_length(const struct intervals *steps, int64_t *ret_ns)
 {
     int64_t *lengths = malloc((steps->count + 1) * sizeof *lengths);
     if (!lengths)
-        return no_memory();
+        return rank_steps_no_memory();
     for (size_t i = 0; i < steps->count; i++)
         lengths[i] = steps->rows[i].end_ns - steps->rows[i].start_ns;
     qsort(lengths, steps->count, sizeof *lengths, by_length);

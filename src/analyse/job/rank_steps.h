@@ -9,6 +9,7 @@
 #include "analyse/steps/step_clock.h"
 #include "analyse/steps/steps.h"
 #include "analyse/steps/training_thread.h"
+#include "base/fail.h"
 
 // A phase's time in a step; 8 bytes, since there are some six of them a step and rank.
 struct step_share {
@@ -46,5 +47,11 @@ void rank_steps_finish(struct rank_steps *steps); // takes NULL and a zeroed str
 
 // Frees the thread and its windows: rows and shares are enough for a rank among others.
 void rank_steps_forget(struct rank_steps *steps);
+
+// The failure of all who keep the steps of a job.
+GAIT_CHECK static inline int rank_steps_no_memory(void)
+{
+    return fail(GAIT_ERR_MEMORY, "no memory for the steps of a job");
+}
 
 #endif

@@ -34,11 +34,6 @@ struct part {
     bool is_full; // its facts did not fit into memory
 };
 
-static int no_memory(void)
-{
-    return fail(GAIT_ERR_MEMORY, "no memory for the steps of a job");
-}
-
 void torch_ranks_init(struct torch_ranks *ranks, struct inventory *survey)
 {
     *ranks =
@@ -75,7 +70,7 @@ static int begin(void *opaque, const struct pass_shard *shard, void *answer)
     part->shard = *shard;
     part->clocks = calloc((size_t)shard->track_count + 1, sizeof *part->clocks);
     if (!part->clocks)
-        return no_memory();
+        return rank_steps_no_memory();
     return shard_facts_init(&part->facts, part->ranks->survey, shard, SHARD_FACTS_ALL);
 }
 
@@ -120,14 +115,12 @@ static int add_numbered(struct part *part, const struct gait_batch *batch)
             __builtin_add_overflow(batch->start_ns[i], batch->duration_ns[i], &end) ||
             gait_trace_site(part->shard.trace, batch->site[i], &site))
             continue;
-        status = array_reserve((void **)&part->marked, &part->marked_capacity,
-                               part->marked_count + 1, shape);
-        if (!status)
-            part->marked[part->marked_count++] =
-                (struct step_row){.start_ns = batch->start_ns[i],
-                                  .duration_ns = batch->duration_ns[i],
-                                  .number = trace_hint_step(site.name),
-                                  .track = batch->track};
+        status = array_add((void **)&part->marked, &part->marked_count, &part->marked_capacity,
+                           &(struct step_row){.start_ns = batch->start_ns[i],
+                                              .duration_ns = batch->duration_ns[i],
+                                              .number = trace_hint_step(site.name),
+                                              .track = batch->track},
+                           shape);
     }
     return status;
 }
@@ -336,10 +329,8 @@ static int merge(void *answer, void *opaque)
         part->has_steps = status != GAIT_OK;
     }
     if (!status && part->is_pending) {
-        status = array_reserve((void **)&ranks->pending, &ranks->pending_capacity,
-                               ranks->pending_count + 1, shape);
-        if (!status)
-            ranks->pending[ranks->pending_count++] = part->pending;
+        status = array_add((void **)&ranks->pending, &ranks->pending_count,
+                           &ranks->pending_capacity, &part->pending, shape);
         if (!status)
             part->pending = (struct pending_rank){.clock = {.count = 0}};
     }
@@ -398,7 +389,7 @@ static int join_successors(struct torch_ranks *ranks)
 {
     bool *has_successor = calloc(ranks->count + 1, sizeof *has_successor);
     if (!has_successor)
-        return no_memory();
+        return rank_steps_no_memory();
     for (size_t i = 0; i < ranks->count; i++) {
         struct torch_rank *later = &ranks->rows[i].rank;
         for (size_t k = 0; k < i && later->rank < 0; k++) {
@@ -417,7 +408,7 @@ static int join_successors(struct torch_ranks *ranks)
 
 int torch_ranks_settle(struct torch_ranks *ranks)
 {
-    int status = ranks->is_full ? no_memory() : settle_pending(ranks);
+    int status = ranks->is_full ? rank_steps_no_memory() : settle_pending(ranks);
     if (status || !ranks->count)
         return status;
     qsort(ranks->rows, ranks->count, sizeof *ranks->rows, by_birth);

@@ -176,12 +176,6 @@ struct scale_fit scale_fit_usl(const struct scale_cost *costs, size_t count)
     return best(costs, count, sets);
 }
 
-double scale_fit_speedup(const struct scale_fit *fit, double workers)
-{
-    const double more = workers - 1;
-    return workers / (1 + fit->serial * more + fit->coherency * more * workers);
-}
-
 double scale_fit_peak(const struct scale_fit *fit)
 {
     return fit->coherency > 0 && fit->serial < 1 ? sqrt((1 - fit->serial) / fit->coherency) : 0;

@@ -24,9 +24,6 @@ struct scale_fit {
 struct scale_fit scale_fit_amdahl(const struct scale_cost *costs, size_t count);
 struct scale_fit scale_fit_usl(const struct scale_cost *costs, size_t count);
 
-// The speedup over one worker that a fit says.
-double scale_fit_speedup(const struct scale_fit *fit, double workers);
-
 // How many workers do most in a time; 0: more always do more.
 double scale_fit_peak(const struct scale_fit *fit);
 

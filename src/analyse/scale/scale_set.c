@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
 
 enum { MOST_RUNS = 1 << 20, MOST_EPOCHS = 1 << 24 };
 #define SET_BYTES ((size_t)1 << 30) // texts and parts
@@ -74,11 +73,8 @@ struct scale_run *scale_set_find(struct scale_set *set, const struct scale_run *
 int scale_run_add_epoch(struct scale_run *run, double seconds)
 {
     const struct array_shape shape = {.item_bytes = sizeof *run->epochs_s, .limit = MOST_EPOCHS};
-    int status =
-        array_reserve((void **)&run->epochs_s, &run->epoch_capacity, run->epoch_count + 1, shape);
-    if (!status)
-        run->epochs_s[run->epoch_count++] = seconds;
-    return status;
+    return array_add((void **)&run->epochs_s, &run->epoch_count, &run->epoch_capacity, &seconds,
+                     shape);
 }
 
 int scale_set_skip(struct scale_set *set, const char *path, const char *why)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
 #include "base/index/hash_index.h"
 
 #define ARENA_LIMIT ((size_t)4 << 30)
@@ -81,11 +80,8 @@ int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t 
 
 int stack_set_push_id(struct stack_set *set, uint32_t id)
 {
-    int status = array_reserve((void **)&set->ids, &set->id_capacity, set->id_count + 1,
-                               (struct array_shape){sizeof *set->ids, ID_LIMIT});
-    if (status == 0)
-        set->ids[set->id_count++] = id;
-    return status;
+    return array_add((void **)&set->ids, &set->id_count, &set->id_capacity, &id,
+                     (struct array_shape){sizeof *set->ids, ID_LIMIT});
 }
 
 uint64_t stack_set_take(struct stack_set *set, uint64_t count)

@@ -2,7 +2,6 @@
 // Stacks of a recording: equal samples of a track become one. Where a phase is asked for,
 // a sample waits for the next one of its thread, which tells how long it lasted.
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,11 +229,10 @@ static int add_ranks(struct stack_set *set, const struct run *run)
         const struct gait_shard_info *info = &run->shards[i]->info;
         if (info->rank < 0)
             continue;
-        status = array_reserve((void **)&set->ranks, &set->rank_capacity, set->rank_count + 1,
-                               (struct array_shape){sizeof *set->ranks, RANK_LIMIT});
-        if (status == 0)
-            set->ranks[set->rank_count++] = (struct stack_rank){
-                intern_text(&set->texts, slice_of(info->host)), info->pid, info->rank};
+        status = array_add((void **)&set->ranks, &set->rank_count, &set->rank_capacity,
+                           &(struct stack_rank){intern_text(&set->texts, slice_of(info->host)),
+                                                info->pid, info->rank},
+                           (struct array_shape){sizeof *set->ranks, RANK_LIMIT});
     }
     return status;
 }

@@ -28,10 +28,8 @@ int intervals_add(struct intervals *set, int64_t start_ns, int64_t end_ns)
     const struct array_shape shape = {sizeof *set->rows, MOST_INTERVALS};
     if (start_ns >= end_ns)
         return GAIT_OK;
-    int status = array_reserve((void **)&set->rows, &set->capacity, set->count + 1, shape);
-    if (!status)
-        set->rows[set->count++] = (struct interval){start_ns, end_ns};
-    return status;
+    return array_add((void **)&set->rows, &set->count, &set->capacity,
+                     &(struct interval){start_ns, end_ns}, shape);
 }
 
 // --- into order -----------------------------------------------------------------------

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "collect/torch/torch_describe.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

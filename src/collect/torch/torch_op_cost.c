@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "collect/torch/torch_layout.h"
 #include "collect/torch/torch_library.h"
 #include "collect/torch/torch_shim.h"
 #include "record/op.h"
@@ -24,19 +23,6 @@ static struct {
     double op_ns, inputs_ns, clock_ns;
     uint64_t told; // session
 } cost;
-
-static void *start_nothing(void **context, const void *function)
-{
-    (void)function;
-    *context = NULL;
-    return context;
-}
-
-static void end_nothing(const void *function, void *context)
-{
-    (void)function;
-    (void)context;
-}
 
 // ns a copy, at best.
 static double copy_ns(void *const tensors[2])
@@ -56,7 +42,7 @@ static double copy_ns(void *const tensors[2])
 static double callback_ns(void *const tensors[2], double without, bool needs_inputs)
 {
     struct torch_callback callback = {.probability = 1, .needs_inputs = needs_inputs};
-    torch_shim_set(&callback, start_nothing, end_nothing);
+    torch_shim_set_nothing(&callback);
     memset(callback.scopes, 1, sizeof(callback.scopes));
     const uint64_t handle = torch_library.add_callback(callback);
     const double with = copy_ns(tensors);

@@ -47,19 +47,6 @@ static struct call_patch patch = {.targets = targets, .target_count = 1, .librar
 
 // --- learning -------------------------------------------------------------------------
 
-static void *start_nothing(void **context, const void *function)
-{
-    (void)function;
-    *context = NULL;
-    return context;
-}
-
-static void end_nothing(const void *function, void *context)
-{
-    (void)function;
-    (void)context;
-}
-
 static void look(uint64_t *words)
 {
     memcpy(words, torch_library.get_own(), LOOK_BYTES);
@@ -71,7 +58,7 @@ static int find_callbacks(void)
     uint64_t before[LOOK_WORDS], with[LOOK_WORDS], after[LOOK_WORDS];
     struct torch_callback callback = {.probability = 1};
     int matches = 0, place = -1;
-    torch_shim_set(&callback, start_nothing, end_nothing);
+    torch_shim_set_nothing(&callback);
     look(before);
     const uint64_t handle = torch_library.add_own_callback(callback);
     look(with);

@@ -13,4 +13,7 @@
 void torch_shim_set(struct torch_callback *callback, void *(*start)(void **, const void *),
                     void (*end)(const void *, void *));
 
+// Puts two that do nothing there.
+void torch_shim_set_nothing(struct torch_callback *callback);
+
 #endif

@@ -5,7 +5,6 @@
 #ifndef GAIT_EXPORT_PERFETTO_WRITER_H
 #define GAIT_EXPORT_PERFETTO_WRITER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <gait/trace.h>

@@ -9,10 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gait/trace.h>
-
 #include "base/array.h"
-#include "base/fail.h"
 #include "base/json_reader.h"
 #include "base/utf8.h"
 #include "export/number_map.h"
@@ -194,14 +191,11 @@ static int name_track(struct chart *chart, uint32_t track, uint32_t stack)
 
 static struct chart_track *track_of(struct chart *chart, uint32_t number)
 {
-    const size_t before = chart->track_room;
-    if (number >= before) {
-        if (array_reserve((void **)&chart->tracks, &chart->track_room, (size_t)number + 1,
-                          (struct array_shape){sizeof *chart->tracks, TRACK_LIMIT}))
-            return NULL;
-        memset(chart->tracks + before, 0, (chart->track_room - before) * sizeof *chart->tracks);
-    }
-    return &chart->tracks[number];
+    const struct array_shape shape = {sizeof *chart->tracks, TRACK_LIMIT};
+    return array_reserve_zeroed((void **)&chart->tracks, &chart->track_room, (size_t)number + 1,
+                                shape)
+               ? NULL
+               : &chart->tracks[number];
 }
 
 // The calls of a stack, outermost first, in chart->path.

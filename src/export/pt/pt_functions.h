@@ -4,7 +4,6 @@
 #ifndef GAIT_EXPORT_PT_FUNCTIONS_H
 #define GAIT_EXPORT_PT_FUNCTIONS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>

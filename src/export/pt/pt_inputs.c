@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 #include "base/utf8.h"
 #include "export/number_text.h"
@@ -255,24 +256,12 @@ int pt_inputs_append(struct buffer *out, const char *shapes, size_t bytes, bool 
 
 // --- what is kept ---------------------------------------------------------------------
 
-static int make_room(struct pt_inputs *inputs)
-{
-    if (inputs->count < inputs->capacity)
-        return GAIT_OK;
-    size_t capacity = inputs->capacity ? inputs->capacity * 2 : 64;
-    struct pt_input *texts = realloc(inputs->texts, capacity * sizeof(*texts));
-    if (!texts)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu shapes", capacity);
-    inputs->texts = texts;
-    inputs->capacity = capacity;
-    return GAIT_OK;
-}
-
 // Both texts in one piece of memory.
 static int keep(struct pt_inputs *inputs, const char *shapes, size_t bytes)
 {
     size_t count = inputs->scratch.used;
-    int status = make_room(inputs);
+    int status = array_reserve((void **)&inputs->texts, &inputs->capacity, inputs->count + 1,
+                               (struct array_shape){sizeof *inputs->texts, MAX_KEPT});
     uint8_t *both = status ? NULL : malloc(count + bytes + 1);
     if (!both)
         return status ? status : fail(GAIT_ERR_MEMORY, "no memory for a shape");

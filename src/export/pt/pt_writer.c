@@ -22,10 +22,8 @@
 static const enum role left_out[] = {ROLE_PHASE, ROLE_FETCH, ROLE_WINDOW};
 
 // What Kineto has a category for.
-static const uint32_t kinetos = ROLE_BIT(ROLE_KERNEL) | ROLE_BIT(ROLE_COLLECTIVE) |
-                                ROLE_BIT(ROLE_COPY) | ROLE_BIT(ROLE_SET) | ROLE_BIT(ROLE_RUNTIME) |
-                                ROLE_BIT(ROLE_SYNC) | ROLE_BIT(ROLE_OVERHEAD) |
-                                ROLE_BIT(ROLE_DEVICE_ANNOTATION);
+static const uint32_t kinetos = ROLES_OF_DEVICES | ROLE_BIT(ROLE_RUNTIME) | ROLE_BIT(ROLE_SYNC) |
+                                ROLE_BIT(ROLE_OVERHEAD) | ROLE_BIT(ROLE_DEVICE_ANNOTATION);
 
 static enum pt_class class_of(const char *category, const char *name)
 {

@@ -34,7 +34,7 @@ uint32_t name_index_number(struct name_index *table, struct slice name)
     size_t at = hash_index_first(&table->index, hash);
     for (; table->index.places[at].row; at = hash_index_next(&table->index, at)) {
         const struct slice *same = &table->names[table->index.places[at].row - 1];
-        if (same->count == name.count && memcmp(same->bytes, name.bytes, name.count) == 0)
+        if (slice_equals(*same, name))
             return table->index.places[at].row;
     }
     const struct array_shape shape = {sizeof *table->names, MOST_NAMES};

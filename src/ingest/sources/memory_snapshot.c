@@ -170,8 +170,7 @@ static struct entry entry_of(const struct snapshot *snapshot, uint32_t value)
     const struct slice name = pickle_member_text(pickle, value, "action");
     struct entry entry = {.value = value};
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
-        if (name.count == strlen(actions[i].name) &&
-            memcmp(name.bytes, actions[i].name, name.count) == 0)
+        if (slice_is(name, actions[i].name))
             entry.action = &actions[i];
     entry.address = (uint64_t)pickle_member_int(pickle, value, "addr", 0);
     entry.bytes = pickle_member_int(pickle, value, "size", 0);

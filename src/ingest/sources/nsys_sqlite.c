@@ -75,7 +75,6 @@ static int take_string(const struct sqlite_value *values, int count, void *conte
 {
     struct nsys *nsys = context;
     const struct array_shape shape = {sizeof *nsys->strings, (size_t)nsys->most_strings};
-    const size_t room = nsys->string_room;
     int64_t id = -1;
     struct slice text = {NULL, 0};
     for (int i = 0; i < count; i++) {
@@ -89,12 +88,10 @@ static int take_string(const struct sqlite_value *values, int count, void *conte
         return 0;
     }
     const int status =
-        array_reserve((void **)&nsys->strings, &nsys->string_room, (size_t)id + 1, shape);
-    if (status)
-        return status;
-    memset(nsys->strings + room, 0, (nsys->string_room - room) * sizeof *nsys->strings);
-    nsys->strings[id] = event_draft_string(&nsys->draft, text) + 1;
-    return 0;
+        array_reserve_zeroed((void **)&nsys->strings, &nsys->string_room, (size_t)id + 1, shape);
+    if (!status)
+        nsys->strings[id] = event_draft_string(&nsys->draft, text) + 1;
+    return status;
 }
 
 static uint32_t string_of(const struct nsys *nsys, int64_t id)

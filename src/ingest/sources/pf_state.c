@@ -21,10 +21,11 @@ enum {
 
 void pf_state_init(struct pf_state *state)
 {
-    *state = (struct pf_state){.clock_count = 0};
+    *state = (struct pf_state){.clocks = NULL};
     name_index_init(&state->interned);
     name_index_init(&state->uuids);
     name_index_init(&state->sequence_ids);
+    name_index_init(&state->clock_ids);
 }
 
 void pf_state_finish(struct pf_state *state)
@@ -38,11 +39,11 @@ void pf_state_finish(struct pf_state *state)
     name_index_finish(&state->interned);
     name_index_finish(&state->uuids);
     name_index_finish(&state->sequence_ids);
+    name_index_finish(&state->clock_ids);
     free(state->strings);
     free(state->tracks);
     free(state->sequences);
     free(state->clocks);
-    hash_index_finish(&state->clock_index);
 }
 
 // A list whose items are numbered by an index.
@@ -143,23 +144,18 @@ uint32_t pf_names_find(struct pf_state *state, const struct pf_sequence *sequenc
 static struct pf_clock *find_clock(struct pf_state *state, uint64_t sequence, uint64_t id)
 {
     const uint64_t owner = id >= FIRST_LOCAL_CLOCK && id <= LAST_LOCAL_CLOCK ? sequence : 0;
-    const uint32_t hash = (uint32_t)hash_mix(hash_mix(0, owner), id);
-    const struct array_shape shape = {sizeof *state->clocks, MOST_CLOCKS};
-    if (hash_index_reserve(&state->clock_index, 64) ||
-        array_reserve((void **)&state->clocks, &state->clock_room, state->clock_count + 1, shape)) {
+    const uint64_t key[] = {owner, id};
+    const size_t known = state->clock_ids.count;
+    const struct numbered list = {
+        (void **)&state->clocks, &state->clock_room, {sizeof *state->clocks, MOST_CLOCKS}};
+    uint32_t number = 0;
+    if (find_item(&state->clock_ids, words(key, 2), &list, &number)) {
         fail_clear();
         return NULL;
     }
-    size_t at = hash_index_first(&state->clock_index, hash);
-    for (; state->clock_index.places[at].row; at = hash_index_next(&state->clock_index, at)) {
-        struct pf_clock *clock = &state->clocks[state->clock_index.places[at].row - 1];
-        if (clock->id == id && clock->sequence == owner)
-            return clock;
-    }
-    hash_index_put(&state->clock_index, at, hash, (uint32_t)state->clock_count);
-    struct pf_clock *clock = &state->clocks[state->clock_count++];
-    *clock = (struct pf_clock){.sequence = owner, .id = id, .multiplier = 1};
-    return clock;
+    if (number > known)
+        state->clocks[number - 1].multiplier = 1;
+    return &state->clocks[number - 1];
 }
 
 struct reading {

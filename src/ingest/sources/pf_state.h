@@ -4,7 +4,6 @@
 #ifndef GAIT_INGEST_PF_STATE_H
 #define GAIT_INGEST_PF_STATE_H
 
-#include "base/index/hash_index.h"
 #include "ingest/event_draft.h"
 #include "ingest/sources/protobuf_reader.h"
 
@@ -36,7 +35,6 @@ struct pf_sequence {
 };
 
 struct pf_clock {
-    uint64_t sequence, id;           // sequence 0: it is everybody's
     int64_t multiplier, last, ahead; // ahead: what makes it a time of the trace
     bool is_incremental;
 };
@@ -47,13 +45,13 @@ struct pf_state {
     uint32_t *strings;          // of those, by number - 1
     size_t string_room;
     struct name_index uuids, sequence_ids;
-    struct pf_track *tracks; // by number - 1
+    struct name_index clock_ids; // sequence and id; sequence 0: it is everybody's
+    struct pf_track *tracks;     // by number - 1
     size_t track_room;
     struct pf_sequence *sequences; // by number - 1
     size_t sequence_room;
-    struct pf_clock *clocks;
-    size_t clock_count, clock_room;
-    struct hash_index clock_index;
+    struct pf_clock *clocks; // by number - 1
+    size_t clock_room;
 };
 
 void pf_state_init(struct pf_state *state);

@@ -38,7 +38,6 @@ struct pftrace {
     struct pf_state state;
     struct repairs *repairs;
     struct buffer json;
-    uint32_t flow_category;
 };
 
 // A track event with its names found.
@@ -318,7 +317,7 @@ static bool is_on_device(const struct pftrace *trace, uint32_t category)
     static const char *const words[] = {"kernel", "gpu_memcpy", "gpu_memset"};
     const struct slice text = name_index_get(&trace->state.draft.store->strings, category);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (text.count == strlen(words[i]) && !memcmp(text.bytes, words[i], text.count))
+        if (slice_is(text, words[i]))
             return true;
     return false;
 }

@@ -51,25 +51,22 @@ static int broken(const char *what)
 static int make(struct pickle *pickle, struct pickle_value value, uint32_t *ret_number)
 {
     const struct array_shape shape = {sizeof value, MOST_VALUES};
+    const uint32_t number = (uint32_t)pickle->count;
     const int status =
-        array_reserve((void **)&pickle->values, &pickle->room, pickle->count + 1, shape);
-    if (status)
-        return status;
-    *ret_number = (uint32_t)pickle->count;
-    pickle->values[pickle->count++] = value;
-    return 0;
+        array_add((void **)&pickle->values, &pickle->count, &pickle->room, &value, shape);
+    if (!status)
+        *ret_number = number;
+    return status;
 }
 
 static int push_number(struct pickle *pickle, uint32_t number)
 {
     const struct array_shape shape = {sizeof *pickle->stack, MOST_VALUES};
     const int status =
-        array_reserve((void **)&pickle->stack, &pickle->stack_room, pickle->depth + 1, shape);
-    if (status)
-        return status;
-    pickle->stack[pickle->depth++] = number;
-    pickle->marks += pickle->values[number].kind == PICKLE_MARK;
-    return 0;
+        array_add((void **)&pickle->stack, &pickle->depth, &pickle->stack_room, &number, shape);
+    if (!status)
+        pickle->marks += pickle->values[number].kind == PICKLE_MARK;
+    return status;
 }
 
 static int push(struct pickle *pickle, struct pickle_value value)
@@ -328,15 +325,13 @@ static uint64_t memo_place(const struct operation *operation)
 static int keep(struct pickle *pickle, uint64_t place)
 {
     const struct array_shape shape = {sizeof *pickle->memo, MOST_VALUES};
-    const size_t room = pickle->memo_room;
     if (!has(pickle, 1) || place > pickle->count)
         return broken("it remembers what is not there");
-    const int status = array_reserve((void **)&pickle->memo, &pickle->memo_room, place + 1, shape);
-    if (status)
-        return status;
-    memset(pickle->memo + room, 0, (pickle->memo_room - room) * sizeof *pickle->memo);
-    pickle->memo[place] = top(pickle);
-    return 0;
+    const int status =
+        array_reserve_zeroed((void **)&pickle->memo, &pickle->memo_room, place + 1, shape);
+    if (!status)
+        pickle->memo[place] = top(pickle);
+    return status;
 }
 
 static int memo_put(const struct operation *operation)
@@ -693,13 +688,11 @@ void pickle_finish(struct pickle *pickle)
 uint32_t pickle_member(const struct pickle *pickle, uint32_t dict, const char *key)
 {
     const struct pickle_value *value = pickle_get(pickle, dict);
-    const size_t bytes = strlen(key);
     if (value->kind != PICKLE_DICT)
         return 0;
     for (uint32_t i = 0; i + 1 < value->count; i += 2) {
         const struct pickle_value *name = pickle_get(pickle, value->items[i]);
-        if (name->kind == PICKLE_TEXT && name->text.count == bytes &&
-            memcmp(name->text.bytes, key, bytes) == 0)
+        if (name->kind == PICKLE_TEXT && slice_is(name->text, key))
             return value->items[i + 1];
     }
     return 0;

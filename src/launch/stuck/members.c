@@ -14,7 +14,6 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "base/process.h"
 #include "load/run.h"
 #include "sample/remote/process_tree.h"
 #include "vocabulary/rank_place.h"

@@ -19,7 +19,7 @@ struct member {
     struct stack_look stack;
     struct process_look first, now;
     struct record_look told_first, told;
-    uint64_t bytes_first, bytes; // of the shard
+    uint64_t bytes; // of the shard
     char call[300];
 };
 

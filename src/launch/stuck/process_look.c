@@ -3,7 +3,6 @@
 #include "launch/stuck/process_look.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,26 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/slice.h"
 #include "sample/remote/process_tree.h"
 
 enum { PATH_ROOM = 96, TEXT_ROOM = 8192, MOST_BELOW = 256, DEPTH = 8 };
 #define ENVIRONMENT_MOST ((size_t)2 << 20)
-
-static size_t read_file(const char *path, char *out, size_t room)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t used = 0;
-    ssize_t got = 1;
-    while (fd >= 0 && got > 0 && used + 1 < room) {
-        got = read(fd, out + used, room - 1 - used);
-        used += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    out[used] = '\0';
-    return used;
-}
 
 static bool read_of(int64_t pid, int64_t tid, const char *name, char text[TEXT_ROOM])
 {
@@ -40,7 +25,7 @@ static bool read_of(int64_t pid, int64_t tid, const char *name, char text[TEXT_R
                  name);
     else
         snprintf(path, sizeof path, "/proc/%lld/%s", (long long)pid, name);
-    return read_file(path, text, TEXT_ROOM) > 0;
+    return process_text(path, text, TEXT_ROOM) > 0;
 }
 
 // The number behind "name"; 0: there is none.
@@ -96,7 +81,7 @@ static double ran_ms(const char *pid, int64_t tid)
 {
     char path[PATH_ROOM], text[TEXT_ROOM];
     snprintf(path, sizeof path, "/proc/%s/task/%lld/sched", pid, (long long)tid);
-    read_file(path, text, sizeof text);
+    process_text(path, text, sizeof text);
     const char *at = strstr(text, "se.exec_start");
     at = at ? strchr(at, ':') : NULL;
     return at ? strtod(at + 1, NULL) : -1;
@@ -205,7 +190,7 @@ char *process_look_environment(int64_t pid)
     char path[PATH_ROOM];
     char *text = calloc(1, ENVIRONMENT_MOST + 2);
     snprintf(path, sizeof path, "/proc/%lld/environ", (long long)pid);
-    if (text && !read_file(path, text, ENVIRONMENT_MOST)) {
+    if (text && !process_text(path, text, ENVIRONMENT_MOST)) {
         free(text);
         text = NULL;
     }

@@ -10,7 +10,6 @@
 
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
-#include "base/fail.h"
 #include "base/json_reader.h"
 #include "vocabulary/metadata.h"
 #include "vocabulary/roles.h"
@@ -92,11 +91,7 @@ static int add_moment(struct reading *reading, int64_t ns)
     const struct array_shape shape = {sizeof *reading->moments, MOMENTS_LIMIT};
     if (reading->count >= MOMENTS_LIMIT)
         return GAIT_OK;
-    const int status =
-        array_reserve((void **)&reading->moments, &reading->capacity, reading->count + 1, shape);
-    if (!status)
-        reading->moments[reading->count++] = ns;
-    return status;
+    return array_add((void **)&reading->moments, &reading->count, &reading->capacity, &ns, shape);
 }
 
 static int take_event(struct reading *reading, const struct gait_event *event)

@@ -57,7 +57,6 @@ static struct record_look read_record(struct stuck_look *look, const struct memb
 static void begin_member(struct stuck_look *look, struct member *member)
 {
     member->told_first = read_record(look, member);
-    member->bytes_first = file_bytes(member->shard);
     if (member->told_first.is_read && member->told_first.rank >= 0)
         member->rank = member->told_first.rank;
     if (member->told_first.world > member->world)

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "load/detail/lod.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -127,7 +126,6 @@ static int put_frame(struct lod *lod, uint32_t track, const struct lod_row *rows
     struct table_writer *writer = &lod->output.tables;
     struct table_about about = {.first = UINT64_MAX};
     uint64_t values[ROWS_A_FRAME];
-    int status;
 
     table_begin(writer, TABLE_LOD, track, count);
     for (int column = 0; column < COLUMN_COUNT(LOD); column++) {
@@ -140,7 +138,7 @@ static int put_frame(struct lod *lod, uint32_t track, const struct lod_row *rows
         about.first = rows[i].start < about.first ? rows[i].start : about.first;
         about.last = rows[i].end > about.last ? rows[i].end : about.last;
     }
-    status = table_end(writer, &about, NULL);
+    int status = table_end(writer, &about, NULL);
     return status ? status : shard_out_settle(&lod->output);
 }
 
@@ -248,17 +246,15 @@ static bool is_same(const char *a, const char *b)
 // Whether the index at `path` was made from the shard as it is now.
 static int look_at_index(struct lod *lod, const char *path, bool *ret_is_current)
 {
-    const struct dictionary *dictionary;
     struct run index;
-    int status;
 
     *ret_is_current = false;
     if (access(path, R_OK))
         return 0;
-    status = run_open(&index, path);
+    int status = run_open(&index, path);
     if (status)
         return status == GAIT_ERR_MEMORY ? status : 0;
-    dictionary = &index.shards[0]->dictionary;
+    const struct dictionary *dictionary = &index.shards[0]->dictionary;
     *ret_is_current = index.shards[0]->info.complete && !index.damage.count &&
                       json_integer(dictionary_meta(dictionary, meta.indexed_bytes), -1) ==
                           (int64_t)lod->shard->info.bytes &&
@@ -272,10 +268,9 @@ static int look_at_index(struct lod *lod, const char *path, bool *ret_is_current
 static int write_index(struct lod *lod, const char *path, bool is_forced)
 {
     struct buffer index_path;
-    int status;
 
     buffer_init(&index_path, PATH_LIMIT);
-    status = buffer_printf(&index_path, "%s-index", path);
+    int status = buffer_printf(&index_path, "%s-index", path);
     if (!status)
         status = buffer_append(&index_path, "", 1);
     if (!status && !is_forced)
@@ -288,8 +283,6 @@ static int write_index(struct lod *lod, const char *path, bool is_forced)
 
 static int sum_up(struct lod *lod, const char *path, bool is_forced)
 {
-    int status;
-
     lod->shard = lod->run.shards[0];
     if (lod->shard->shard.is_live)
         return fail(GAIT_ERR_STATE, "the process that writes '%s' is still running", path);
@@ -297,7 +290,7 @@ static int sum_up(struct lod *lod, const char *path, bool is_forced)
     lod->tracks = calloc(lod->run.tracks.count + 1, sizeof(*lod->tracks));
     if (!lod->tracks)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu tracks", lod->run.tracks.count);
-    status = write_index(lod, path, is_forced);
+    int status = write_index(lod, path, is_forced);
     for (size_t i = 0; i < lod->run.tracks.count; i++)
         lod_sums_finish(&lod->tracks[i]);
     free(lod->tracks);

@@ -30,17 +30,11 @@ void lod_sums_finish(struct lod_track *track)
 static int reach_depth(struct lod_track *track, size_t depth)
 {
     struct array_shape shape = {sizeof(*track->depths), LOD_SUMS_MAX_DEPTH + 1};
-    int status;
-
-    if (depth < track->depth_count)
-        return 0;
-    status = array_reserve((void **)&track->depths, &track->depth_capacity, depth + 1, shape);
-    if (status)
-        return status;
-    memset(track->depths + track->depth_count, 0,
-           (depth + 1 - track->depth_count) * sizeof(*track->depths));
-    track->depth_count = depth + 1;
-    return 0;
+    int status =
+        array_reserve_zeroed((void **)&track->depths, &track->depth_capacity, depth + 1, shape);
+    if (!status && depth >= track->depth_count)
+        track->depth_count = depth + 1;
+    return status;
 }
 
 static void join(struct lod_row *sum, const struct lod_row *part)
@@ -60,12 +54,7 @@ static void join(struct lod_row *sum, const struct lod_row *part)
 static int emit(struct lod_track *track, const struct lod_row *sum)
 {
     struct array_shape shape = {sizeof(*track->rows), ROW_LIMIT};
-    int status =
-        array_reserve((void **)&track->rows, &track->row_capacity, track->row_count + 1, shape);
-
-    if (!status)
-        track->rows[track->row_count++] = *sum;
-    return status;
+    return array_add((void **)&track->rows, &track->row_count, &track->row_capacity, sum, shape);
 }
 
 // Adds a part to the sum of `level`, and that to the one above when it is full.

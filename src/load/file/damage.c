@@ -26,17 +26,16 @@ void damage_finish(struct damage *damage)
 int damage_add(struct damage *damage, const struct damage_range *range)
 {
     struct array_shape shape = {sizeof(*damage->ranges), DAMAGE_LIMIT};
-    const char *what;
-    int status;
 
     if (damage->count == DAMAGE_LIMIT) {
         damage->ranges[DAMAGE_LIMIT - 1].what = "more damage begins here; gait does not list it";
         return 0;
     }
-    status = array_reserve((void **)&damage->ranges, &damage->capacity, damage->count + 1, shape);
+    int status =
+        array_reserve((void **)&damage->ranges, &damage->capacity, damage->count + 1, shape);
     if (status)
         return status;
-    what = arena_text(damage->arena, range->what, strlen(range->what));
+    const char *what = arena_text(damage->arena, range->what, strlen(range->what));
     if (!what)
         return GAIT_ERR_MEMORY;
     damage->ranges[damage->count] = *range;

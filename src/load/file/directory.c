@@ -24,21 +24,17 @@ static int add_path(struct directory *directory, struct arena *arena, const char
     size_t length = strlen(path);
     struct buffer joined;
     char *text = NULL;
-    int status;
 
     buffer_init(&joined, PATH_LIMIT);
-    status =
+    int status =
         buffer_printf(&joined, "%s%s%s", path, length && path[length - 1] == '/' ? "" : "/", name);
     if (!status)
         text = arena_text(arena, joined.bytes, joined.used);
     buffer_finish(&joined);
     if (!text)
         return status ? status : GAIT_ERR_MEMORY;
-    status = array_reserve((void **)&directory->paths, &directory->capacity, directory->count + 1,
-                           shape);
-    if (!status)
-        directory->paths[directory->count++] = text;
-    return status;
+    return array_add((void **)&directory->paths, &directory->count, &directory->capacity, &text,
+                     shape);
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -58,7 +54,6 @@ static int fail_to_read(const char *path, int error)
 int directory_list(struct directory *directory, struct arena *arena, const char *path,
                    const char *ending)
 {
-    const struct dirent *entry;
     struct stat about;
     DIR *stream;
     int status = 0;
@@ -71,7 +66,7 @@ int directory_list(struct directory *directory, struct arena *arena, const char 
         return fail_to_read(path, errno);
     for (;;) {
         errno = 0;
-        entry = readdir(stream);
+        const struct dirent *entry = readdir(stream);
         if (!entry || status)
             break;
         if (slice_ends_with(slice_of(entry->d_name), ending))

@@ -86,10 +86,9 @@ static int open_regular(struct file_source *source, struct stat *ret_about)
 int file_source_open(struct file_source *source, struct file_pool *pool, const char *path)
 {
     struct stat about;
-    int status;
 
     *source = (struct file_source){.pool = pool, .path = path, .descriptor = -1};
-    status = open_regular(source, &about);
+    int status = open_regular(source, &about);
     if (status)
         return status;
     source->bytes = (uint64_t)about.st_size;
@@ -158,8 +157,6 @@ static int read_fully(struct file_source *source, uint64_t offset, uint8_t *out,
 
 int file_source_read(struct file_source *source, uint64_t offset, void *ret_bytes, size_t count)
 {
-    int status;
-
     if (offset > source->bytes || count > source->bytes - offset)
         return fail(GAIT_ERR_FORMAT, "a read goes past the end of '%s'", source->path);
     if (source->memory) {
@@ -168,7 +165,7 @@ int file_source_read(struct file_source *source, uint64_t offset, void *ret_byte
         return 0;
     }
     if (source->descriptor < 0) {
-        status = open_again(source);
+        int status = open_again(source);
         if (status)
             return status;
     }

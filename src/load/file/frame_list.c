@@ -31,22 +31,19 @@ struct hop {
 int frame_list_add(struct frame_list *list, const struct frame_header *header, uint64_t offset)
 {
     struct array_shape shape = {sizeof(*list->entries), FRAME_LIMIT};
-    int status = array_reserve((void **)&list->entries, &list->capacity, list->count + 1, shape);
-
-    if (status)
-        return status;
-    list->entries[list->count++] = (struct frame_entry){
-        .offset = offset,
-        .sequence = header->sequence,
-        .first = header->first,
-        .last = header->last,
-        .rows = header->rows,
-        .stored_bytes = header->stored_bytes,
-        .track = header->track,
-        .events = header->events,
-        .table = header->table,
-    };
-    return 0;
+    return array_add((void **)&list->entries, &list->count, &list->capacity,
+                     &(struct frame_entry){
+                         .offset = offset,
+                         .sequence = header->sequence,
+                         .first = header->first,
+                         .last = header->last,
+                         .rows = header->rows,
+                         .stored_bytes = header->stored_bytes,
+                         .track = header->track,
+                         .events = header->events,
+                         .table = header->table,
+                     },
+                     shape);
 }
 
 bool frame_entry_matches(const struct frame_entry *entry, const struct frame_header *header)
@@ -69,14 +66,13 @@ void frame_list_finish(struct frame_list *list)
 static int look(struct hop *hop, uint64_t offset, size_t count, const uint8_t **ret_bytes)
 {
     uint64_t rest = hop->source->bytes - offset;
-    int status;
 
     if (offset < hop->window_at || offset + count > hop->window_at + hop->window_used) {
         hop->window_used = 0;
         hop->window_at = offset;
         if (rest > WINDOW_BYTES)
             rest = WINDOW_BYTES;
-        status = file_source_read(hop->source, offset, hop->window, (size_t)rest);
+        int status = file_source_read(hop->source, offset, hop->window, (size_t)rest);
         if (status)
             return status;
         hop->window_used = (size_t)rest;
@@ -133,12 +129,11 @@ static int search(struct hop *hop)
     hop->at = bytes;
     while (at + FRAME_HEADER_BYTES <= bytes) {
         size_t count = bytes - at < room ? (size_t)(bytes - at) : room;
-        size_t found;
 
         status = file_source_read(hop->source, at, block, count);
         if (status)
             break;
-        found = frame_find(block, count, 0);
+        size_t found = frame_find(block, count, 0);
         if (found + FRAME_HEADER_BYTES <= count) {
             hop->at = at + found;
             break;
@@ -156,14 +151,13 @@ static int hop_once(struct hop *hop)
 {
     struct frame_header header;
     const uint8_t *bytes;
-    uint64_t end;
     int status = look(hop, hop->at, FRAME_HEADER_BYTES, &bytes);
 
     if (status)
         return status;
     if (frame_header_read(bytes, &header))
         return search(hop);
-    end = hop->at + FRAME_HEADER_BYTES + header.stored_bytes;
+    uint64_t end = hop->at + FRAME_HEADER_BYTES + header.stored_bytes;
     if (end > hop->source->bytes || header.sequence < hop->list->next_sequence)
         return search(hop);
     status = note_gap(hop, header.sequence);
@@ -186,10 +180,9 @@ static int finish_hop(struct hop *hop)
     struct frame_trailer trailer;
     const uint8_t *tail;
     bool has_trailer = false;
-    int status;
 
     if (bytes >= FRAME_TRAILER_BYTES && bytes - FRAME_TRAILER_BYTES >= hop->bad_from) {
-        status = look(hop, bytes - FRAME_TRAILER_BYTES, FRAME_TRAILER_BYTES, &tail);
+        int status = look(hop, bytes - FRAME_TRAILER_BYTES, FRAME_TRAILER_BYTES, &tail);
         if (status)
             return status;
         has_trailer = !frame_trailer_read(tail, &trailer);

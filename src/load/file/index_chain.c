@@ -32,12 +32,11 @@ static int read_trailer(struct chain *chain)
     uint8_t bytes[FRAME_TRAILER_BYTES];
     struct file_source *source = chain->source;
     struct frame_trailer trailer;
-    int status;
 
     if (source->bytes < FRAME_TRAILER_BYTES)
         return fail(GAIT_ERR_FORMAT, "no trailer");
     chain->end = source->bytes - FRAME_TRAILER_BYTES;
-    status = file_source_read(source, chain->end, bytes, sizeof(bytes));
+    int status = file_source_read(source, chain->end, bytes, sizeof(bytes));
     if (!status)
         status = frame_trailer_read(bytes, &trailer);
     if (status)
@@ -53,7 +52,6 @@ static int read_trailer(struct chain *chain)
 static int read_index_frame(struct chain *chain, struct frame_header *ret_header)
 {
     uint8_t head[FRAME_HEADER_BYTES];
-    uint8_t *payload;
     int status = file_source_read(chain->source, chain->offset, head, sizeof(head));
 
     if (!status)
@@ -63,7 +61,7 @@ static int read_index_frame(struct chain *chain, struct frame_header *ret_header
     if (ret_header->table != TABLE_INDEX || !ret_header->rows)
         return fail(GAIT_ERR_FORMAT, "the index chain leads to a frame that is not an index");
     chain->payload.used = 0;
-    payload = buffer_reserve(&chain->payload, ret_header->stored_bytes + 8);
+    uint8_t *payload = buffer_reserve(&chain->payload, ret_header->stored_bytes + 8);
     if (!payload)
         return fail(GAIT_ERR_MEMORY, "no memory for an index frame");
     status = file_source_read(chain->source, chain->offset + sizeof(head), payload,

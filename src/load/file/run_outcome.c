@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "base/json_reader.h"
 #include "base/own_file.h"
 
@@ -33,19 +34,11 @@ struct run_outcome run_outcome_parse(const char *json)
     return outcome;
 }
 
-static int join(char *out, const char *directory)
-{
-    const int length = snprintf(out, PATH_MAX, "%s/" RUN_OUTCOME_NAME, directory);
-    return length > 0 && length < PATH_MAX
-               ? GAIT_OK
-               : fail(GAIT_ERR_IO, "the path '%s' is too long", directory);
-}
-
 struct run_outcome run_outcome_read(const char *directory)
 {
     const struct run_outcome none = {.is_known = false};
     char path[PATH_MAX], text[MOST_TEXT] = "";
-    if (join(path, directory)) {
+    if (file_name_join(path, sizeof path, directory, RUN_OUTCOME_NAME)) {
         fail_clear();
         return none;
     }
@@ -62,7 +55,7 @@ int run_outcome_write(const char *directory, struct run_outcome outcome, bool is
     const bool is_good = !outcome.code && !outcome.signal;
     char path[PATH_MAX];
     struct own_file file;
-    int status = join(path, directory);
+    int status = file_name_join(path, sizeof path, directory, RUN_OUTCOME_NAME);
     if (!status)
         status = own_file_begin(&file, path);
     if (status)

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 
 #define MAX_DEPTH 64
@@ -19,6 +20,8 @@ struct reader {
     const struct marshal_value **references;
     size_t reference_count, reference_room;
 };
+
+static const struct array_shape pointers = {sizeof(struct marshal_value *), UINT32_MAX};
 
 static int parse(struct reader *reader, unsigned depth, const struct marshal_value **ret_value);
 
@@ -46,16 +49,8 @@ static int take_number(struct reader *reader, size_t size, uint64_t *ret_number)
 
 static int remember(struct reader *reader, const struct marshal_value *value)
 {
-    if (reader->reference_count == reader->reference_room) {
-        size_t room = reader->reference_room ? 2 * reader->reference_room : 1024;
-        void *grown = realloc(reader->references, room * sizeof *reader->references);
-        if (!grown)
-            return fail(GAIT_ERR_MEMORY, "no memory for %zu values", room);
-        reader->references = grown;
-        reader->reference_room = room;
-    }
-    reader->references[reader->reference_count++] = value;
-    return GAIT_OK;
+    return array_add((void **)&reader->references, &reader->reference_count,
+                     &reader->reference_room, &value, pointers);
 }
 
 // --- one kind each ---
@@ -165,16 +160,7 @@ struct row {
 
 static int row_add(struct row *row, const struct marshal_value *value)
 {
-    if (row->count == row->room) {
-        size_t room = row->room ? 2 * row->room : 64;
-        void *grown = realloc(row->items, room * sizeof *row->items);
-        if (!grown)
-            return fail(GAIT_ERR_MEMORY, "no memory for %zu values", room);
-        row->items = grown;
-        row->room = room;
-    }
-    row->items[row->count++] = value;
-    return GAIT_OK;
+    return array_add((void **)&row->items, &row->count, &row->room, &value, pointers);
 }
 
 static int parse_pairs(struct reader *reader, unsigned depth, struct row *row)
@@ -200,8 +186,6 @@ static int parse_dict(struct reader *reader, unsigned depth, struct marshal_valu
 {
     struct row row = {NULL, 0, 0};
     int status = parse_pairs(reader, depth, &row);
-    if (!status && row.count > UINT32_MAX)
-        status = fail(GAIT_ERR_FORMAT, "a dict has %zu entries", row.count / 2);
     const struct marshal_value **items =
         status ? NULL : arena_take(reader->arena, (row.count + 1) * sizeof *items);
     if (items) {

@@ -54,8 +54,7 @@ static int read_numbers(const struct marshal_value *value, struct prof_row *row)
 
 static bool is_text(const struct marshal_value *value, const char *text)
 {
-    return value->kind == MARSHAL_TEXT && value->text.count == strlen(text) &&
-           memcmp(value->text.bytes, text, value->text.count) == 0;
+    return value->kind == MARSHAL_TEXT && slice_is(value->text, text);
 }
 
 // The one caller ("jprofile", 0, "profiler"). Only of a short dict: a hostile
@@ -79,14 +78,9 @@ static uint64_t hash_bytes(uint64_t hash, struct slice text)
     return hash ^ text.count;
 }
 
-static bool is_same_text(struct slice a, struct slice b)
-{
-    return a.count == b.count && (!a.count || memcmp(a.bytes, b.bytes, a.count) == 0);
-}
-
 static bool is_same_label(const struct prof_row *a, const struct prof_row *b)
 {
-    return a->line == b->line && is_same_text(a->name, b->name) && is_same_text(a->file, b->file);
+    return a->line == b->line && slice_equals(a->name, b->name) && slice_equals(a->file, b->file);
 }
 
 int prof_places_init(struct prof_places *places, struct arena *arena, size_t rows)

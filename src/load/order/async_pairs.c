@@ -86,7 +86,6 @@ static int take_begin(struct async_pairs *pairs, const struct merge_row *row)
 {
     struct array_shape shape = {sizeof(*pairs->window), pairs->begin_limit};
     struct async_key wanted = key_of(row);
-    struct async_key *key;
     int status = array_reserve((void **)&pairs->window, &pairs->begin_capacity,
                                pairs->begin_count + 1, shape);
 
@@ -94,7 +93,7 @@ static int take_begin(struct async_pairs *pairs, const struct merge_row *row)
         status = add_key(pairs, &wanted);
     if (status)
         return status;
-    key = find_key(pairs, &wanted);
+    struct async_key *key = find_key(pairs, &wanted);
     GAIT_ASSERT(pairs->begin_count < pairs->begin_capacity);
     pairs->window[pairs->begin_count] = (struct async_begin){
         .start_ns = row->frame->start_ns[row->row], .end_ns = INT64_MIN, .outer = key->latest};
@@ -107,7 +106,6 @@ static void take_end(struct async_pairs *pairs, const struct merge_row *row)
 {
     struct async_key wanted = key_of(row);
     struct async_key *key = find_key(pairs, &wanted);
-    struct async_begin *begin;
 
     if (!key)
         return;
@@ -118,7 +116,7 @@ static void take_end(struct async_pairs *pairs, const struct merge_row *row)
     if (key->latest == NONE)
         return;
     GAIT_ASSERT(key->latest < pairs->begin_count && pairs->pending > 0);
-    begin = &pairs->window[key->latest];
+    struct async_begin *begin = &pairs->window[key->latest];
     begin->end_ns = row->frame->start_ns[row->row];
     GAIT_ASSERT(begin->outer == NONE || begin->outer < key->latest); // an outer one began before
     key->latest = begin->outer;
@@ -175,11 +173,10 @@ static int look_ahead(struct async_pairs *pairs)
 int async_pairs_open(struct async_pairs *pairs, struct run *run)
 {
     struct merge_choice choice = {.kinds = 1u << GAIT_KIND_ASYNC};
-    int status;
 
     *pairs =
         (struct async_pairs){.begin_limit = run->async_begins ? run->async_begins : WINDOW_BEGINS};
-    status = merge_open(&pairs->ahead, run, &choice);
+    int status = merge_open(&pairs->ahead, run, &choice);
     pairs->is_open = !status;
     return status;
 }
@@ -198,7 +195,6 @@ void async_pairs_close(struct async_pairs *pairs)
 
 int async_pairs_next(struct async_pairs *pairs, int64_t start_ns, int64_t *ret_end_ns)
 {
-    const struct async_begin *begin;
     int status = 0;
 
     *ret_end_ns = INT64_MIN;
@@ -209,7 +205,7 @@ int async_pairs_next(struct async_pairs *pairs, int64_t start_ns, int64_t *ret_e
     }
     if (status || pairs->next == pairs->begin_count)
         return status;
-    begin = &pairs->window[pairs->next++];
+    const struct async_begin *begin = &pairs->window[pairs->next++];
     if (begin->start_ns == start_ns) // else the file changed between two reads
         *ret_end_ns = begin->end_ns;
     return 0;

@@ -273,8 +273,6 @@ void batch_show(struct batch *batch, uint32_t columns, struct gait_batch *ret_ba
 int gait_batch_args(const struct gait_batch *batch, size_t row, const struct gait_arg **ret_args,
                     size_t *ret_count)
 {
-    int status;
-
     if (!batch || !ret_args || !ret_count || row >= batch->rows)
         return fail(GAIT_ERR_ARGUMENT,
                     "batch, ret_args and ret_count must not be NULL, and row must be in the batch");
@@ -290,7 +288,7 @@ int gait_batch_args(const struct gait_batch *batch, size_t row, const struct gai
     }
     if (!source.packed.count && !source.form.count)
         return 0;
-    status = arg_list_unpack(&rows->list, &source, rows->dictionary);
+    int status = arg_list_unpack(&rows->list, &source, rows->dictionary);
     if (status && status != GAIT_ERR_FORMAT)
         return status;
     *ret_args = batch->args->list.args;

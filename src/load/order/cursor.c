@@ -52,7 +52,6 @@ int gait_cursor_open(struct gait_trace *trace, const struct gait_query *query,
                      struct gait_cursor **ret_cursor)
 {
     struct gait_cursor *cursor;
-    int status;
 
     GAIT_REQUIRE(trace);
     GAIT_REQUIRE(ret_cursor);
@@ -63,7 +62,7 @@ int gait_cursor_open(struct gait_trace *trace, const struct gait_query *query,
     arg_list_init(&cursor->args);
     arg_list_init(&cursor->fields);
     buffer_init(&cursor->text, TEXT_LIMIT);
-    status = open_cursor(cursor, query);
+    int status = open_cursor(cursor, query);
     if (status) {
         gait_cursor_close(cursor);
         return status;
@@ -135,10 +134,8 @@ static int set_form(struct gait_cursor *cursor, const struct merge_row *row,
 
 static int set_log_text(struct gait_cursor *cursor, struct slice text, struct gait_event *event)
 {
-    int status;
-
     cursor->text.used = 0;
-    status = buffer_append(&cursor->text, text.bytes, text.count);
+    int status = buffer_append(&cursor->text, text.bytes, text.count);
     if (!status)
         status = buffer_append(&cursor->text, "", 1);
     event->name = (const char *)cursor->text.bytes;
@@ -179,7 +176,6 @@ static int fill_event(struct gait_cursor *cursor, const struct merge_row *row,
                       struct gait_event *event)
 {
     const struct event_frame *frame = row->frame;
-    const struct gait_site_info *site;
     int status = 0;
 
     *event = (struct gait_event){
@@ -196,7 +192,7 @@ static int fill_event(struct gait_cursor *cursor, const struct merge_row *row,
         .op = number_at(row, ROLE_OP),
         .bytes = (int64_t)number_at(row, ROLE_SIZE),
     };
-    site = &cursor->run->sites.sites[event->site];
+    const struct gait_site_info *site = &cursor->run->sites.sites[event->site];
     event->category = site->category;
     event->name = site->name;
     if (event->kind == GAIT_KIND_MEMORY)
@@ -230,11 +226,10 @@ static int pair_row(struct gait_cursor *cursor, const struct merge_row *row,
 {
     int64_t start_ns = row->frame->start_ns[row->row];
     int64_t end_ns;
-    int status;
 
     if (number_at(row, ROLE_PHASE) != 0)
         return 0;
-    status = async_pairs_next(&cursor->pairs, start_ns, &end_ns);
+    int status = async_pairs_next(&cursor->pairs, start_ns, &end_ns);
     if (status)
         return status;
     *ret_duration_ns = async_pairs_duration(start_ns, end_ns);
@@ -272,12 +267,11 @@ int gait_cursor_next_sized(struct gait_cursor *cursor, struct gait_event *ret_ev
 {
     struct gait_event event;
     struct merge_row row;
-    int got;
 
     GAIT_REQUIRE(cursor);
     GAIT_REQUIRE(ret_event);
     for (;;) {
-        got = merge_next(&cursor->merge, &row);
+        int got = merge_next(&cursor->merge, &row);
         if (got != 1)
             return got;
         if ((row.open ? row.open->start_ns : row.frame->start_ns[row.row]) > cursor->filter.last_ns)

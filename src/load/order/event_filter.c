@@ -79,12 +79,11 @@ bool event_filter_wants_frame(const struct event_filter *filter, const struct ru
 {
     const struct frame_entry *entry = &shard->shard.list.entries[frame];
     const struct event_table *table = event_table_of(entry->table);
-    const struct track *track;
     uint32_t number;
 
     if (!table || !(filter->kinds & 1u << table->kind) || !shard_has_frame(&shard->shard, frame))
         return false;
-    track = track_of(filter, shard, frame, &number);
+    const struct track *track = track_of(filter, shard, frame, &number);
     // the partner of an asynchronous row may stand on any track at any time
     if (table->kind == GAIT_KIND_ASYNC)
         return true;
@@ -96,12 +95,11 @@ bool event_filter_covers_frame(const struct event_filter *filter, const struct r
                                size_t frame)
 {
     const struct frame_entry *entry = &shard->shard.list.entries[frame];
-    const struct track *track;
     uint32_t number;
 
     if (filter->since_ns == INT64_MIN && filter->last_ns == INT64_MAX)
         return true;
-    track = track_of(filter, shard, frame, &number);
+    const struct track *track = track_of(filter, shard, frame, &number);
     return clock_map_ns(track->map, entry->first) >= filter->since_ns &&
            clock_map_ns(track->map, entry->last) <= filter->last_ns;
 }

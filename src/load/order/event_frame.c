@@ -92,12 +92,11 @@ static int copy_bytes(struct event_frame *frame, const struct event_frame *from,
                       size_t count)
 {
     size_t used = 0;
-    uint8_t *text;
 
     for (size_t i = 0; i < count; i++)
         used += from->bytes[first + i].count;
     frame->bytes = malloc((count + 1) * sizeof(*frame->bytes));
-    text = buffer_reserve(&frame->text, used + 1);
+    uint8_t *text = buffer_reserve(&frame->text, used + 1);
     if (!frame->bytes || !text)
         return fail(GAIT_ERR_MEMORY, "no memory for the texts of %zu rows", count);
     frame->slice_capacity = count;
@@ -117,7 +116,6 @@ int event_frame_copy_rows(struct event_frame *frame, const struct event_frame *f
                           size_t count)
 {
     size_t cells = count * count_columns(from);
-    uint64_t *next;
 
     event_frame_finish(frame);
     event_frame_init(frame);
@@ -125,7 +123,7 @@ int event_frame_copy_rows(struct event_frame *frame, const struct event_frame *f
     if (!frame->cells)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu rows", count);
     frame->cell_capacity = cells ? cells : 1;
-    next = frame->cells;
+    uint64_t *next = frame->cells;
     for (int role = 0; role < ROLE_NUMBERS; role++)
         frame->numbers[role] = copy_cells(&next, from->numbers[role], first, count);
     frame->start_ns = (int64_t *)copy_cells(&next, from->start_ns, first, count);
@@ -173,11 +171,11 @@ static int place_columns(struct event_frame *frame, const struct event_decoder *
     struct array_shape shape = {sizeof(*frame->cells), CELL_LIMIT};
     struct array_shape slices = {sizeof(*frame->bytes), FRAME_MAX_ROWS};
     size_t used = 2 * frame->rows;
-    int status;
 
     for (int role = 0; role < ROLE_NUMBERS; role++)
         used += is_placed(frame, decoder, ask, role) ? frame->rows : 0;
-    status = array_reserve((void **)&frame->cells, &frame->cell_capacity, used ? used : 1, shape);
+    int status =
+        array_reserve((void **)&frame->cells, &frame->cell_capacity, used ? used : 1, shape);
     frame->has_bytes = is_asked(frame, ask, ROLE_BYTES);
     // at least one: a frame may have no rows, memset() wants a place
     if (!status && frame->has_bytes)
@@ -211,7 +209,6 @@ static int read_numbers(struct event_frame *frame, struct event_decoder *decoder
 static int read_columns(struct event_frame *frame, struct event_decoder *decoder,
                         const struct event_ask *ask)
 {
-    uint8_t place;
     int status = 0;
 
     for (int role = 0; !status && role < ROLE_NUMBERS; role++)
@@ -219,7 +216,7 @@ static int read_columns(struct event_frame *frame, struct event_decoder *decoder
             status = read_numbers(frame, decoder, ask, role);
     if (status || !frame->has_bytes)
         return status;
-    place = place_of(frame, decoder, ask, ROLE_BYTES);
+    uint8_t place = place_of(frame, decoder, ask, ROLE_BYTES);
     if (place != SCHEMA_MAP_ABSENT)
         return table_read_bytes(&decoder->reader, &decoder->view, place, &frame->text,
                                 frame->bytes);
@@ -267,7 +264,6 @@ static int find_order(const struct event_frame *frame, struct event_decoder *dec
 {
     struct array_shape keys = {sizeof(struct sort_key), FRAME_MAX_ROWS};
     struct array_shape order = {sizeof(*decoder->order), FRAME_MAX_ROWS};
-    struct sort_key *key;
     int status = array_reserve(&decoder->moved, &decoder->moved_capacity, frame->rows, keys);
 
     if (!status)
@@ -275,7 +271,7 @@ static int find_order(const struct event_frame *frame, struct event_decoder *dec
             array_reserve((void **)&decoder->order, &decoder->order_capacity, frame->rows, order);
     if (status)
         return status;
-    key = decoder->moved;
+    struct sort_key *key = decoder->moved;
     for (size_t i = 0; i < frame->rows; i++)
         key[i] = (struct sort_key){.start = frame->numbers[ROLE_START][i],
                                    .depth = depths ? (uint32_t)depths[i] : 0,
@@ -395,7 +391,6 @@ int event_frame_decode(struct event_frame *frame, struct event_decoder *decoder,
     struct shard *shard = &ask->shard->shard;
     const struct dictionary *dictionary = &ask->shard->dictionary;
     struct frame_entry *entry = &shard->list.entries[ask->frame];
-    int status;
 
     entry->decodes += entry->decodes < UINT8_MAX;
     frame->rows = 0;
@@ -403,7 +398,7 @@ int event_frame_decode(struct event_frame *frame, struct event_decoder *decoder,
     if (!frame->table)
         return fail(GAIT_ERR_ARGUMENT, "table %u holds no events", entry->table);
     frame->track = id_map_get(&dictionary->tracks, entry->track) - 1; // known since opening
-    status = shard_read(shard, ask->frame, &decoder->payload, &decoder->view);
+    int status = shard_read(shard, ask->frame, &decoder->payload, &decoder->view);
     if (status)
         return status;
     frame->rows = frame->all_rows = decoder->view.header.rows;

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
 
 #define BYTES_LIMIT ((size_t)128 << 20) // a hundred usual frames, or one of the largest
 #define SLOT_LIMIT (256u << 20)
@@ -49,11 +48,10 @@ static int take_free(struct frame_cache *cache, uint32_t owner, uint32_t *ret_sl
 {
     struct array_shape shape = {sizeof(*cache->slots), SLOT_LIMIT};
     uint32_t number = cache->first_free - 1;
-    int status;
 
     if (!cache->first_free) {
-        status = array_reserve((void **)&cache->slots, &cache->slot_capacity, cache->slot_count + 1,
-                               shape);
+        int status = array_reserve((void **)&cache->slots, &cache->slot_capacity,
+                                   cache->slot_count + 1, shape);
         if (status)
             return status;
         number = (uint32_t)cache->slot_count++;
@@ -99,7 +97,6 @@ static int keep_rows(struct frame_cache *cache, struct frame_slot *slot, size_t 
     size_t needs = event_frame_needs(scratch);
     size_t share = cache->bytes_limit / cache->owned;
     size_t count = scratch->rows - row;
-    struct event_frame swapped;
 
     if (cache->bytes - slot->bytes + needs > cache->bytes_limit)
         empty_large(cache, slot, share);
@@ -114,7 +111,7 @@ static int keep_rows(struct frame_cache *cache, struct frame_slot *slot, size_t 
     // once, and 120 frames of the same moment were decoded anew for each of their rows
     if (event_frame_bytes(scratch) > share || event_frame_bytes(scratch) > 2 * needs + 4096)
         return event_frame_copy_rows(&slot->frame, scratch, 0, scratch->rows);
-    swapped = slot->frame;
+    struct event_frame swapped = slot->frame;
     slot->frame = *scratch;
     *scratch = swapped;
     return 0;

@@ -102,10 +102,9 @@ static int fetch_frame(struct merge *merge, uint32_t number, struct event_frame 
                                       .frame = stream->frame,
                                       .roles = ROLE_ALL,
                                       .parents_first = true}};
-    int status;
 
     merge->held = OPEN_STREAM;
-    status = frame_cache_get(&merge->cache, &wish, ret_frame);
+    int status = frame_cache_get(&merge->cache, &wish, ret_frame);
     if (status)
         return status;
     stream->slot = wish.slot;
@@ -155,7 +154,6 @@ static int begin_stream(struct merge *merge)
     GAIT_ASSERT(merge->next_stream < merge->stream_count);
     uint32_t number = (uint32_t)merge->next_stream++;
     struct event_frame *frame;
-    struct merge_item item;
     int status = get_frame(merge, number, &frame);
 
     if (status)
@@ -165,7 +163,7 @@ static int begin_stream(struct merge *merge)
         release_frame(merge, number);
         return 0;
     }
-    item = item_of(merge, frame, number);
+    struct merge_item item = item_of(merge, frame, number);
     return push(merge, &item);
 }
 
@@ -174,22 +172,20 @@ static int advance(struct merge *merge)
 {
     GAIT_ASSERT(merge->heap_count > 0);
     uint32_t number = merge->heap[0].stream;
-    struct merge_stream *stream;
     struct event_frame *frame;
-    int status;
 
     merge->has_head = false;
     if (number == OPEN_STREAM) {
         pop(merge);
         return 0;
     }
-    stream = &merge->streams[number];
+    struct merge_stream *stream = &merge->streams[number];
     if (++stream->row >= stream->rows) {
         release_frame(merge, number);
         pop(merge);
         return 0;
     }
-    status = get_frame(merge, number, &frame);
+    int status = get_frame(merge, number, &frame);
     if (status == GAIT_ERR_FORMAT) { // the file changed under us
         pop(merge);
         return 0;
@@ -206,7 +202,6 @@ static int hand_out(struct merge *merge, struct merge_row *ret_row)
     const struct merge_item *item = &merge->heap[0];
     struct merge_row row = {0};
     struct event_frame *frame;
-    int status;
 
     GAIT_ASSERT(item->stream == OPEN_STREAM || item->stream < merge->next_stream);
     merge->has_head = true;
@@ -216,7 +211,7 @@ static int hand_out(struct merge *merge, struct merge_row *ret_row)
         *ret_row = row;
         return 1;
     }
-    status = get_frame(merge, item->stream, &frame);
+    int status = get_frame(merge, item->stream, &frame);
     if (status)
         return status;
     row.frame = frame;
@@ -251,17 +246,13 @@ static int add_stream(struct merge *merge, uint32_t shard, uint32_t frame)
     const struct run_shard *from = merge->run->shards[shard];
     const struct frame_entry *entry = &from->shard.list.entries[frame];
     uint32_t track = id_map_get(&from->dictionary.tracks, entry->track) - 1;
-    int status = array_reserve((void **)&merge->streams, &merge->stream_capacity,
-                               merge->stream_count + 1, shape);
-
-    if (status)
-        return status;
-    merge->streams[merge->stream_count++] = (struct merge_stream){
-        .first_ns = clock_map_ns(merge->run->tracks.tracks[track].map, entry->first),
-        .shard = shard,
-        .frame = frame,
-        .slot = UINT32_MAX};
-    return 0;
+    return array_add((void **)&merge->streams, &merge->stream_count, &merge->stream_capacity,
+                     &(struct merge_stream){.first_ns = clock_map_ns(
+                                                merge->run->tracks.tracks[track].map, entry->first),
+                                            .shard = shard,
+                                            .frame = frame,
+                                            .slot = UINT32_MAX},
+                     shape);
 }
 
 static int add_streams(struct merge *merge, uint32_t number, const struct merge_choice *choice)
@@ -318,10 +309,8 @@ static int compare_streams(const void *left, const void *right)
 
 int merge_open(struct merge *merge, struct run *run, const struct merge_choice *choice)
 {
-    int status;
-
     *merge = (struct merge){.run = run, .held = OPEN_STREAM};
-    status = frame_cache_init(&merge->cache, run->merge_bytes);
+    int status = frame_cache_init(&merge->cache, run->merge_bytes);
     for (uint32_t i = 0; !status && i < run->shard_count; i++) {
         if (choice->shards && !choice->shards[i])
             continue;
@@ -351,15 +340,13 @@ static int copy_items(void **ret_items, const void *items, size_t bytes)
 
 int merge_open_at(struct merge *merge, const struct merge *other)
 {
-    int status;
-
     *merge = *other;
     merge->streams = NULL;
     merge->heap = NULL;
     merge->held = OPEN_STREAM;
     merge->stream_capacity = merge->stream_count;
     merge->heap_capacity = merge->heap_count;
-    status = frame_cache_init(&merge->cache, other->cache.bytes_limit);
+    int status = frame_cache_init(&merge->cache, other->cache.bytes_limit);
     if (!status)
         status = copy_items((void **)&merge->streams, other->streams,
                             other->stream_count * sizeof(*other->streams));

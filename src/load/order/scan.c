@@ -75,15 +75,14 @@ static bool is_paired(const struct scan *scan, const struct event_table *table)
 // Adds to `paired_rows` what must be joined with other frames first.
 static int scan_frames(struct scan *scan, struct run_shard *shard, size_t *paired_rows)
 {
-    const struct event_table *table;
-    uint32_t track;
     int status = 0;
 
     for (size_t i = 0; !status && i < shard->shard.list.count; i++) {
         if (!event_filter_wants_frame(&scan->filter, shard, i))
             continue;
-        table = event_table_of(shard->shard.list.entries[i].table);
-        track = id_map_get(&shard->dictionary.tracks, shard->shard.list.entries[i].track) - 1;
+        const struct event_table *table = event_table_of(shard->shard.list.entries[i].table);
+        uint32_t track =
+            id_map_get(&shard->dictionary.tracks, shard->shard.list.entries[i].track) - 1;
         if (is_paired(scan, table))
             *paired_rows += shard->shard.list.entries[i].rows;
         else if (scan->filter.wanted[track])
@@ -144,11 +143,10 @@ static int pair_row(struct scan *scan, struct async_pairs *pairs, const struct m
     const struct event_frame *frame = row->frame;
     int64_t start_ns = frame->start_ns[row->row];
     int64_t end_ns;
-    int status;
 
     if (frame->numbers[ROLE_PHASE][row->row])
         return 0;
-    status = async_pairs_next(pairs, start_ns, &end_ns);
+    int status = async_pairs_next(pairs, start_ns, &end_ns);
     if (status)
         return status;
     *ret_async = (struct batch_async){.start_ns = start_ns,
@@ -233,14 +231,13 @@ int gait_scan(struct gait_trace *trace, const struct gait_query *query, uint32_t
               gait_batch_visit *visit, void *context)
 {
     struct scan scan = {.columns = columns, .visit = visit, .context = context};
-    int status;
 
     GAIT_REQUIRE(trace);
     GAIT_REQUIRE(visit);
     scan.run = &trace->run;
     event_frame_init(&scan.frame);
     arg_list_init(&scan.batch.args.list);
-    status = event_decoder_init(&scan.decoder);
+    int status = event_decoder_init(&scan.decoder);
     if (!status)
         status = event_filter_init(&scan.filter, scan.run, query);
     if (!status)

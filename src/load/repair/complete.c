@@ -45,16 +45,14 @@ static int fail_errno(const struct completion *completion, const char *verb)
 static int put_frame(struct completion *completion, size_t frame)
 {
     struct table_view view;
-    uint8_t *bytes;
-    size_t count;
     int status = shard_read(completion->shard, frame, &completion->payload, &view);
 
     if (status)
         return status == GAIT_ERR_FORMAT ? 0 : status;
-    count = FRAME_HEADER_BYTES + (size_t)view.header.stored_bytes;
+    size_t count = FRAME_HEADER_BYTES + (size_t)view.header.stored_bytes;
     view.header.sequence = completion->output.tables.sequence++;
     frame_header_write(&view.header, completion->payload.bytes);
-    bytes = buffer_reserve(&completion->output.batch, count);
+    uint8_t *bytes = buffer_reserve(&completion->output.batch, count);
     if (!bytes)
         return fail(GAIT_ERR_MEMORY, "no memory for a frame of %zu bytes", count);
     memcpy(bytes, completion->payload.bytes, count);
@@ -65,13 +63,12 @@ static int put_frame(struct completion *completion, size_t frame)
 static int put_exit(struct completion *completion, const struct complete_exit *how)
 {
     struct journal_row row = {.table = TABLE_META, .text_count = 2};
-    int status;
 
     // of another process nothing is known but that it closed nothing
     bool is_known = how && how->pid == completion->run.shards[0]->info.pid;
     row.texts[0] = slice_of(meta.exit);
     row.texts[1] = slice_of(is_known ? how->json : "{\"unclosed\": true}");
-    status = journal_write_row(&row, &completion->output.tables);
+    int status = journal_write_row(&row, &completion->output.tables);
     return status ? status : shard_out_settle(&completion->output);
 }
 
@@ -144,12 +141,11 @@ static int rewrite_end(struct completion *completion, const struct complete_exit
 {
     size_t cut = find_cut(&completion->shard->list);
     struct shard_out *output = &completion->output;
-    uint64_t end;
     int status = shard_out_open_end(output, completion->descriptor, completion->path, 0);
 
     if (!status)
         status = keep_frames(completion, cut);
-    end = output->bytes;
+    uint64_t end = output->bytes;
     if (!status)
         status = write_rest(completion, cut, how);
     // half a frame would read as damage
@@ -218,10 +214,9 @@ static int complete(struct completion *completion, const struct complete_exit *h
 int complete_shard(const char *path, const struct complete_exit *how)
 {
     struct completion completion = {.path = path, .descriptor = -1};
-    int status;
 
     buffer_init(&completion.payload, FRAME_LIMIT);
-    status = open_locked(&completion);
+    int status = open_locked(&completion);
     if (!status)
         status = complete(&completion, how);
     if (completion.descriptor >= 0)
@@ -236,10 +231,9 @@ int complete_directory(const char *path, const struct complete_exit *how)
     struct directory files = {0};
     struct arena arena;
     int first_status = 0;
-    int status;
 
     arena_init(&arena, ARENA_LIMIT);
-    status = directory_list(&files, &arena, path, ".gait");
+    int status = directory_list(&files, &arena, path, ".gait");
     if (!status && !files.is_directory)
         status = fail(GAIT_ERR_MISSING, "'%s' is not a directory", path);
     for (size_t i = 0; !status && i < files.count; i++) {

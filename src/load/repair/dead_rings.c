@@ -110,11 +110,10 @@ static int walk(const char *directory, bool is_to_go, struct dead_rings *ret_rin
 {
     struct directory files = {0};
     struct arena arena;
-    int status;
 
     *ret_rings = (struct dead_rings){0};
     arena_init(&arena, ARENA_LIMIT);
-    status = directory_list(&files, &arena, directory, ".ring");
+    int status = directory_list(&files, &arena, directory, ".ring");
     if (!status && !files.is_directory)
         status = fail(GAIT_ERR_MISSING, "'%s' is not a directory", directory);
     for (size_t i = 0; !status && i < files.count; i++) {

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "load/repair/ring_view.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,8 +79,6 @@ static int read_header(struct ring_view *view, const char *session)
 
 int ring_view_open(struct ring_view *view, const char *path, const char *session)
 {
-    int status;
-
     *view = (struct ring_view){.next = RING_FILE_HEADER_BYTES};
     view->source.descriptor = -1;
     if (!is_ring_name(path, session))
@@ -90,7 +87,7 @@ int ring_view_open(struct ring_view *view, const char *path, const char *session
         return fail(GAIT_ERR_MISSING, "'%s' is gone", path);
     if (is_mapped_here(path))
         return fail(GAIT_ERR_STATE, "'%s' is being written by this process", path);
-    status = file_source_open(&view->source, NULL, path);
+    int status = file_source_open(&view->source, NULL, path);
     if (!status)
         status = read_header(view, session);
     if (status) {
@@ -147,11 +144,10 @@ int ring_view_next(struct ring_view *view, struct ring_region *ret_region, uint6
 // after, until it stands still.
 static int read_head(struct ring_view *view, uint64_t offset, struct ring_head *ret_head)
 {
-    uint64_t tail;
     int status = file_source_read(&view->source, offset, ret_head, sizeof(*ret_head));
 
     for (int i = 0; !status && view->is_live && i < HEAD_TRIES; i++) {
-        tail = ret_head->tail;
+        uint64_t tail = ret_head->tail;
         status = file_source_read(&view->source, offset, ret_head, sizeof(*ret_head));
         if (!status && ret_head->tail == tail)
             return 0;
@@ -187,7 +183,6 @@ static int copy_journal(struct ring_view *view, uint64_t offset, struct journal_
                         struct buffer *ret_entries)
 {
     struct journal_head head;
-    uint8_t *bytes;
     int status = file_source_read(&view->source, offset, &head, sizeof(head));
 
     if (status)
@@ -197,7 +192,7 @@ static int copy_journal(struct ring_view *view, uint64_t offset, struct journal_
         head.region.region_bytes < sizeof(head) + head.region.capacity)
         return fail(GAIT_ERR_FORMAT, "the journal is invalid");
     ret_entries->used = 0;
-    bytes = buffer_reserve(ret_entries, head.head - head.tail + 1);
+    uint8_t *bytes = buffer_reserve(ret_entries, head.head - head.tail + 1);
     if (!bytes)
         return fail(GAIT_ERR_MEMORY, "no memory for the journal");
     ret_entries->used = head.head - head.tail;
@@ -228,7 +223,6 @@ int ring_view_slots(struct ring_view *view, uint64_t offset, const struct ring_h
     uint64_t count = ring_view_position(head) - from;
     uint64_t straight = count < capacity - first ? count : capacity - first;
     struct slot *slots;
-    int status;
 
     ret_slots->used = 0;
     if (count > capacity) // its two tails disagree
@@ -238,8 +232,8 @@ int ring_view_slots(struct ring_view *view, uint64_t offset, const struct ring_h
     if (!slots)
         return fail(GAIT_ERR_MEMORY, "no memory for a ring of %" PRIu64 " slots", capacity);
     offset += sizeof(*head);
-    status = file_source_read(&view->source, offset + first * sizeof(*slots), slots + first,
-                              straight * sizeof(*slots));
+    int status = file_source_read(&view->source, offset + first * sizeof(*slots), slots + first,
+                                  straight * sizeof(*slots));
     if (status || straight == count)
         return status;
     return file_source_read(&view->source, offset, slots, (count - straight) * sizeof(*slots));

@@ -263,7 +263,6 @@ static int meet_ring(struct salvage *salvage, struct span_builder_track *track,
 {
     const struct ring_tail tail = ring_head_tail(head);
     bool is_behind = tail.position > track->position;
-    int status;
 
     if (is_behind && salvage->view.header.policy != RING_OVERWRITE &&
         !is_clean(salvage, track->track)) {
@@ -271,7 +270,7 @@ static int meet_ring(struct salvage *salvage, struct span_builder_track *track,
         track->position = tail.position;
         return 0;
     }
-    status = restore_open(salvage, track);
+    int status = restore_open(salvage, track);
     if (status)
         return status;
     replace_frames(salvage, track->track);
@@ -283,14 +282,13 @@ static int take_ring(struct salvage *salvage, struct span_builder_track *track, 
     const struct last_track *last = last_state_track(&salvage->state, track->track);
     bool is_dropping = salvage->view.header.policy != RING_OVERWRITE;
     struct ring_head head;
-    int status;
 
     if (last) {
         track->position = last->position;
         track->lost = last->lost;
         track->begun = last->begun;
     }
-    status = copy_ring(salvage, offset, track->position, &head);
+    int status = copy_ring(salvage, offset, track->position, &head);
     if (status)
         return status;
     // the file has grown since it was listed: the rows between are in it, and
@@ -428,12 +426,11 @@ static int begin_salvage(struct salvage *salvage)
                                  .rows = salvage->rows,
                                  .arena = salvage->arena,
                                  .commits_only = true};
-    int status;
 
     schema_map_init(&schema);
     buffer_init(&salvage->slots, SLOTS_LIMIT);
     buffer_init(&salvage->entries, SLOTS_LIMIT);
-    status = last_state_load(&salvage->state, &source);
+    int status = last_state_load(&salvage->state, &source);
     if (!status)
         status = table_writer_init(&salvage->writer, &salvage->shard->salvaged, slots,
                                    ring_bytes < TEXT_BYTES ? ring_bytes : TEXT_BYTES);
@@ -494,12 +491,11 @@ int salvage_shard(struct shard *shard, struct row_reader *rows, struct arena *ar
 {
     struct salvage salvage = {.shard = shard, .rows = rows, .arena = arena};
     const char *names[2] = {NULL, NULL}; // ring, session
-    int status;
 
     salvage.view.source.descriptor = -1;
     if (shard->list.has_trailer || shard->source.memory)
         return 0;
-    status = find_names(shard, rows, arena, names);
+    int status = find_names(shard, rows, arena, names);
     if (status || !names[0] || !names[1])
         return status;
     status = open_ring(&salvage, names[0], names[1]);

@@ -19,12 +19,8 @@ typedef unsigned __int128 uint128;
 int clock_map_add(struct clock_map *map, const struct clock_point *anchor)
 {
     struct array_shape shape = {sizeof(*map->anchors), ANCHOR_LIMIT};
-    int status =
-        array_reserve((void **)&map->anchors, &map->anchor_capacity, map->anchor_count + 1, shape);
-
-    if (!status)
-        map->anchors[map->anchor_count++] = *anchor;
-    return status;
+    return array_add((void **)&map->anchors, &map->anchor_count, &map->anchor_capacity, anchor,
+                     shape);
 }
 
 void clock_map_finish(struct clock_map *map)
@@ -134,14 +130,12 @@ static const struct clock_segment *find_segment(const struct clock_map *map, uin
 
 int64_t clock_map_ns(const struct clock_map *map, uint64_t tick)
 {
-    const struct clock_segment *segment;
-    uint128 product;
     uint128 steps;
     uint128 room;
 
     if (!map->segment_count)
         return tick > INT64_MAX ? INT64_MAX : (int64_t)tick;
-    segment = find_segment(map, tick);
+    const struct clock_segment *segment = find_segment(map, tick);
     if (tick >= segment->tick) {
         room = (uint64_t)INT64_MAX - (uint64_t)segment->base_ns;
         steps = (uint128)(tick - segment->tick) * segment->rise / segment->run;
@@ -149,7 +143,7 @@ int64_t clock_map_ns(const struct clock_map *map, uint64_t tick)
     }
     // before the first anchor: the floor of a negative number
     room = (uint64_t)segment->base_ns - (uint64_t)INT64_MIN;
-    product = (uint128)(segment->tick - tick) * segment->rise;
+    uint128 product = (uint128)(segment->tick - tick) * segment->rise;
     steps = product / segment->run + (product % segment->run != 0);
     return steps > room ? INT64_MIN : (int64_t)((uint64_t)segment->base_ns - (uint64_t)steps);
 }
@@ -177,14 +171,12 @@ static void copy_column(const uint64_t *ticks, size_t rows, int64_t *ret_ns)
 void clock_map_column(const struct clock_map *map, const uint64_t *ticks, size_t rows,
                       int64_t *ret_ns)
 {
-    struct clock_segment segment;
-
     if (!map->segment_count) {
         copy_column(ticks, rows, ret_ns);
         return;
     }
     for (size_t i = 0; i < rows;) {
-        segment = *find_segment(map, ticks[i]);
+        struct clock_segment segment = *find_segment(map, ticks[i]);
         if (ticks[i] - segment.tick >= segment.width) {
             ret_ns[i] = clock_map_ns(map, ticks[i]);
             i++;

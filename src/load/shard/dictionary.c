@@ -75,17 +75,14 @@ static int take_string(struct dictionary *dictionary, const struct row_reader *r
 {
     struct array_shape shape = {sizeof(*dictionary->texts), TEXT_COUNT_LIMIT};
     const char *text = intern_slice(dictionary, slice_at(rows, COLUMN(STRING, text), row));
-    int status;
 
     if (!text)
         return GAIT_ERR_MEMORY;
-    status = array_reserve((void **)&dictionary->texts, &dictionary->text_capacity,
-                           dictionary->text_count + 1, shape);
-    if (status)
-        return status;
-    dictionary->texts[dictionary->text_count++] = text;
-    return id_map_set(&dictionary->strings, number_at(rows, COLUMN(STRING, id), row),
-                      (uint32_t)dictionary->text_count);
+    int status = array_add((void **)&dictionary->texts, &dictionary->text_count,
+                           &dictionary->text_capacity, &text, shape);
+    return status ? status
+                  : id_map_set(&dictionary->strings, number_at(rows, COLUMN(STRING, id), row),
+                               (uint32_t)dictionary->text_count);
 }
 
 static int take_meta(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
@@ -93,13 +90,12 @@ static int take_meta(struct dictionary *dictionary, const struct row_reader *row
     struct array_shape shape = {sizeof(*dictionary->meta), META_LIMIT};
     const char *key = intern_slice(dictionary, slice_at(rows, COLUMN(META, key), row));
     const char *json = intern_slice(dictionary, slice_at(rows, COLUMN(META, value), row));
-    int status;
 
     if (!key || !json)
         return GAIT_ERR_MEMORY;
     struct hash_index *index = &dictionary->meta_index;
     const uint32_t hash = (uint32_t)hash_mix(0, (uintptr_t)key);
-    status = hash_index_reserve(index, 64);
+    int status = hash_index_reserve(index, 64);
     if (status)
         return status;
     size_t at = hash_index_first(index, hash);
@@ -128,11 +124,10 @@ static int take_site(struct dictionary *dictionary, const struct row_reader *row
         .file = interned(dictionary, number_at(rows, COLUMN(SITE, file), row)),
         .line = (uint32_t)number_at(rows, COLUMN(SITE, line), row)};
     uint32_t number;
-    int status;
 
     if (!site.category || !site.name || !site.file)
         return GAIT_ERR_MEMORY;
-    status = site_table_number(dictionary->home.sites, &site, &number);
+    int status = site_table_number(dictionary->home.sites, &site, &number);
     if (status)
         return status;
     return id_map_set(&dictionary->sites, number_at(rows, COLUMN(SITE, id), row), number + 1);
@@ -142,14 +137,13 @@ static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_in
 {
     struct array_shape shape = {sizeof(*dictionary->clocks), CLOCK_LIMIT};
     size_t i = 0;
-    int status;
 
     while (i < dictionary->clock_count && dictionary->clocks[i].id != id)
         i++;
     if (i == CLOCK_LIMIT)
         return fail(GAIT_ERR_FORMAT, "more than %d clocks", CLOCK_LIMIT);
     if (i == dictionary->clock_count) {
-        status =
+        int status =
             array_reserve((void **)&dictionary->clocks, &dictionary->clock_capacity, i + 1, shape);
         if (status)
             return status;
@@ -167,11 +161,10 @@ static int take_clock(struct dictionary *dictionary, const struct row_reader *ro
                                  .real_ns = (int64_t)number_at(rows, COLUMN(CLOCK, real_ns), row)};
     uint64_t id = number_at(rows, COLUMN(CLOCK, clock), row);
     size_t index = 0;
-    int status;
 
     if (!id || id > UINT32_MAX) // clock 0 needs no anchors
         return 0;
-    status = find_clock(dictionary, (uint32_t)id, &index);
+    int status = find_clock(dictionary, (uint32_t)id, &index);
     if (status)
         return status;
     return clock_map_add(&dictionary->clocks[index].map, &anchor);
@@ -195,17 +188,14 @@ static int take_form(struct dictionary *dictionary, const struct row_reader *row
     struct array_shape shape = {sizeof(*dictionary->form_list), TEXT_COUNT_LIMIT};
     struct dictionary_form form = {kept(dictionary, slice_at(rows, COLUMN(FORM, args), row)),
                                    kept(dictionary, slice_at(rows, COLUMN(FORM, fields), row))};
-    int status;
 
     if (!form.args.bytes || !form.fields.bytes)
         return GAIT_ERR_MEMORY;
-    status = array_reserve((void **)&dictionary->form_list, &dictionary->form_capacity,
-                           dictionary->form_count + 1, shape);
-    if (status)
-        return status;
-    dictionary->form_list[dictionary->form_count++] = form;
-    return id_map_set(&dictionary->forms, number_at(rows, COLUMN(FORM, id), row),
-                      (uint32_t)dictionary->form_count);
+    int status = array_add((void **)&dictionary->form_list, &dictionary->form_count,
+                           &dictionary->form_capacity, &form, shape);
+    return status ? status
+                  : id_map_set(&dictionary->forms, number_at(rows, COLUMN(FORM, id), row),
+                               (uint32_t)dictionary->form_count);
 }
 
 struct dictionary_form dictionary_form(const struct dictionary *dictionary, uint64_t form)
@@ -225,7 +215,6 @@ static int add_track(struct dictionary *dictionary, struct track *track)
 {
     uint32_t number = id_map_get(&dictionary->tracks, track->id);
     char key[24];
-    int status;
 
     track->info.shard = dictionary->shard;
     if (!track->info.key || !*track->info.key) {
@@ -238,7 +227,7 @@ static int add_track(struct dictionary *dictionary, struct track *track)
         dictionary->home.tracks->tracks[number - 1] = *track;
         return 0;
     }
-    status = track_table_add(dictionary->home.tracks, track, &number);
+    int status = track_table_add(dictionary->home.tracks, track, &number);
     if (status)
         return status;
     return id_map_set(&dictionary->tracks, track->id, number + 1);
@@ -286,12 +275,11 @@ int dictionary_track(struct dictionary *dictionary, uint32_t id, uint32_t *ret_n
     uint32_t number = id_map_get(&dictionary->tracks, id);
     struct track track = {
         .id = id, .clock = 1, .map = find_map(dictionary, 1), .info = {.parent = GAIT_NO_TRACK}};
-    int status;
 
     if (!number) {
         track.info.kind = id ? GAIT_TRACK_THREAD : GAIT_TRACK_PROCESS;
         track.info.name = "";
-        status = add_track(dictionary, &track);
+        int status = add_track(dictionary, &track);
         if (status)
             return status;
         number = id_map_get(&dictionary->tracks, id);
@@ -350,11 +338,10 @@ static int take_frame(struct dictionary *dictionary, struct shard *shard, struct
                       size_t frame)
 {
     uint16_t table = shard->list.entries[frame].table;
-    int status;
 
     if (table >= TABLE_COUNT || !takers[table] || !shard_has_frame(shard, frame))
         return 0;
-    status = row_reader_load(rows, shard, frame, &dictionary->schema);
+    int status = row_reader_load(rows, shard, frame, &dictionary->schema);
     if (!status)
         status = take_rows(dictionary, shard, rows, takers[table]);
     if (status == GAIT_ERR_FORMAT)

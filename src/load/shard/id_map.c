@@ -13,15 +13,12 @@
 static int reach_page(struct id_map *map, size_t page)
 {
     struct array_shape shape = {sizeof(*map->pages), ID_MAP_PAGES};
-    int status;
+    int status = array_reserve_zeroed((void **)&map->pages, &map->page_capacity, page + 1, shape);
 
-    if (page >= map->page_count) {
-        status = array_reserve((void **)&map->pages, &map->page_capacity, page + 1, shape);
-        if (status)
-            return status;
-        memset(map->pages + map->page_count, 0, (page + 1 - map->page_count) * sizeof(*map->pages));
+    if (status)
+        return status;
+    if (page >= map->page_count)
         map->page_count = page + 1;
-    }
     GAIT_ASSERT(page < map->page_count);
     if (map->pages[page])
         return 0;
@@ -34,11 +31,9 @@ static int reach_page(struct id_map *map, size_t page)
 
 int id_map_set(struct id_map *map, uint64_t id, uint32_t value)
 {
-    int status;
-
     if (id >= (uint64_t)ID_MAP_PAGE * ID_MAP_PAGES)
         return fail(GAIT_ERR_FORMAT, "id %" PRIu64 " is larger than any id that gait writes", id);
-    status = reach_page(map, (size_t)(id / ID_MAP_PAGE));
+    int status = reach_page(map, (size_t)(id / ID_MAP_PAGE));
     if (!status)
         map->pages[id / ID_MAP_PAGE][id % ID_MAP_PAGE] = value;
     return status;

@@ -25,11 +25,9 @@ void id_map_finish(struct id_map *map); // takes NULL and a zeroed struct
 // 0 for an id that was never set.
 static inline uint32_t id_map_get(const struct id_map *map, uint64_t id)
 {
-    const uint32_t *page;
-
     if (id / ID_MAP_PAGE >= map->page_count)
         return 0;
-    page = map->pages[id / ID_MAP_PAGE];
+    const uint32_t *page = map->pages[id / ID_MAP_PAGE];
     return page ? page[id % ID_MAP_PAGE] : 0;
 }
 

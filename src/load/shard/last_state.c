@@ -40,12 +40,11 @@ static int add_track(struct search *search, const struct last_track *track)
 {
     struct last_state *state = search->state;
     struct array_shape shape = {sizeof(*state->tracks), TRACK_LIMIT};
-    int status;
 
     if (id_map_get(&state->numbers, track->track))
         return 0;
-    status = array_reserve((void **)&state->tracks, &state->track_capacity, state->track_count + 1,
-                           shape);
+    int status = array_reserve((void **)&state->tracks, &state->track_capacity,
+                               state->track_count + 1, shape);
     if (!status)
         status = id_map_set(&state->numbers, track->track, (uint32_t)state->track_count + 1);
     if (status)
@@ -69,16 +68,12 @@ static int add_open(struct search *search, size_t row)
                              .is_step = number_at(search, COLUMN(OPEN, is_step), row) != 0,
                              .behind = search->behind};
     const char *copy = arena_text(search->source->arena, args.bytes, args.count);
-    int status;
 
     if (!copy)
         return GAIT_ERR_MEMORY;
     open.args = (struct slice){(const uint8_t *)copy, args.count};
-    status =
-        array_reserve((void **)&state->open, &state->open_capacity, state->open_count + 1, shape);
-    if (!status)
-        state->open[state->open_count++] = open;
-    return status;
+    return array_add((void **)&state->open, &state->open_count, &state->open_capacity, &open,
+                     shape);
 }
 
 static int load_frame(struct search *search, size_t frame)
@@ -91,11 +86,10 @@ static int load_frame(struct search *search, size_t frame)
 static int take_open_frame(struct search *search, size_t frame)
 {
     const struct last_track *track;
-    int status;
 
     if (!search->has_commit && search->source->commits_only)
         return 0;
-    status = load_frame(search, frame);
+    int status = load_frame(search, frame);
     if (!search->group)
         begin_group(search, frame);
     search->has_open = true;

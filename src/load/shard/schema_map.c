@@ -12,30 +12,22 @@ void schema_map_init(struct schema_map *map)
             map->places[table][column] = column;
 }
 
-static int is_text(struct slice slice, const char *text)
-{
-    return slice.count == strlen(text) && !memcmp(slice.bytes, text, slice.count);
-}
-
 void schema_map_describe(struct schema_map *map, const struct schema_row *row)
 {
-    const struct table_schema *table;
-    enum column_type type;
-
     // the schema table itself cannot describe itself otherwise
     if (row->table == TABLE_SCHEMA || row->table >= TABLE_COUNT ||
         row->index >= SCHEMA_MAX_COLUMNS || !row->column.count)
         return;
-    table = schema_table((uint32_t)row->table);
+    const struct table_schema *table = schema_table((uint32_t)row->table);
     if (!table)
         return;
     if (!map->is_described[row->table]) {
         memset(map->places[row->table], SCHEMA_MAP_ABSENT, SCHEMA_MAX_COLUMNS);
         map->is_described[row->table] = 1;
     }
-    type = schema_type_by_name((const char *)row->type.bytes, row->type.count);
+    enum column_type type = schema_type_by_name((const char *)row->type.bytes, row->type.count);
     for (uint32_t i = 0; i < table->column_count; i++)
-        if (is_text(row->column, table->columns[i].name) && type < COLUMN_TYPE_COUNT &&
+        if (slice_is(row->column, table->columns[i].name) && type < COLUMN_TYPE_COUNT &&
             schema_type_is_number(type) == schema_type_is_number(table->columns[i].type))
             map->places[row->table][i] = (uint8_t)row->index;
 }

@@ -52,10 +52,8 @@ static void begin_shard(struct shard *shard, struct damage *damage)
 
 int shard_open(struct shard *shard, struct file_pool *pool, struct damage *damage, const char *path)
 {
-    int status;
-
     begin_shard(shard, damage);
-    status = file_source_open(&shard->source, pool, path);
+    int status = file_source_open(&shard->source, pool, path);
     if (!status)
         status = list_frames(shard);
     if (status)
@@ -65,11 +63,9 @@ int shard_open(struct shard *shard, struct file_pool *pool, struct damage *damag
 
 int shard_open_memory(struct shard *shard, struct damage *damage, struct slice bytes)
 {
-    int status;
-
     begin_shard(shard, damage);
     file_source_open_memory(&shard->source, "memory", bytes);
-    status = list_frames(shard);
+    int status = list_frames(shard);
     if (status)
         shard_close(shard);
     return status;
@@ -98,11 +94,10 @@ static int note(struct shard *shard, size_t index, const char *what)
 int shard_reject(struct shard *shard, size_t index, const char *what)
 {
     struct frame_entry *entry = &shard->list.entries[index];
-    int status;
 
     if (entry->flags & FRAME_IS_BAD)
         return GAIT_ERR_FORMAT;
-    status = note(shard, index, what);
+    int status = note(shard, index, what);
     if (status)
         return status;
     entry->flags |= FRAME_IS_BAD;
@@ -113,11 +108,10 @@ int shard_reject(struct shard *shard, size_t index, const char *what)
 int shard_note(struct shard *shard, size_t index, const char *what)
 {
     struct frame_entry *entry = &shard->list.entries[index];
-    int status;
 
     if (entry->flags & FRAME_IS_NOTED)
         return 0;
-    status = note(shard, index, what);
+    int status = note(shard, index, what);
     if (!status)
         entry->flags |= FRAME_IS_NOTED;
     return status;
@@ -162,11 +156,10 @@ int shard_read(struct shard *shard, size_t index, struct buffer *payload,
                struct table_view *ret_view)
 {
     struct frame_header header;
-    int status;
 
     if (!shard_has_frame(shard, index))
         return GAIT_ERR_FORMAT;
-    status = read_intact(shard, index, payload, &header);
+    int status = read_intact(shard, index, payload, &header);
     if (status)
         return status;
     status = table_view_init(ret_view, &header, payload->bytes + FRAME_HEADER_BYTES);

@@ -130,13 +130,12 @@ static void end_step(struct code_proof *proof)
 static void read_all(struct code_proof *proof)
 {
     struct memory *memory = &proof->codes->target->memory;
-    size_t left;
     memory->calls++;
     memory->pieces += proof->count;
     memory->bytes += proof->used;
     const ssize_t got =
         memory->read(memory, proof->bytes, proof->used, proof->pieces, proof->count);
-    left = got > 0 ? (size_t)got : 0;
+    size_t left = got > 0 ? (size_t)got : 0;
     for (proof->read = 0; proof->read < proof->count; proof->read++) {
         if (proof->pieces[proof->read].iov_len > left)
             break;

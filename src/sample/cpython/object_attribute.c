@@ -4,8 +4,6 @@
 // object leads to either.
 #include "sample/cpython/object_attribute.h"
 
-#include "base/bytes.h"
-
 #define FLAG_INLINE_VALUES (UINT64_C(1) << 2) // of tp_flags, from 3.13 on
 #define FLAG_MANAGED_DICT (UINT64_C(1) << 4)  // from 3.11 on
 

@@ -260,7 +260,6 @@ static bool settle(struct python_process *process, struct python_thread *thread,
     }
     if (node < 0) {
         become(process, thread, thread->node, SAMPLE_TORN);
-        process->counts.torn_rounds++;
         return true;
     }
     if (process->walk->doubtful) {
@@ -355,7 +354,6 @@ static void mark_torn(struct python_process *process)
         if (!thread->is_dirty && thread != process->holder)
             continue;
         become(process, thread, thread->node, SAMPLE_TORN);
-        process->counts.torn_rounds++;
     }
 }
 

@@ -15,11 +15,11 @@
 #include "sample/look/thread_probe.h"
 
 struct process_counts {
-    uint64_t rounds, torn_rounds; // torn: of some thread nothing could be said
-    uint64_t cut, moved;          // frames left out; none, though some moved
-    uint64_t unknown;             // looks repeated for a frame not expected
-    uint64_t switches, lists;     // of the lock; looks at the list of threads
-    uint64_t unreadable;          // frames whose function could not be read
+    uint64_t rounds;
+    uint64_t cut, moved;      // frames left out; none, though some moved
+    uint64_t unknown;         // looks repeated for a frame not expected
+    uint64_t switches, lists; // of the lock; looks at the list of threads
+    uint64_t unreadable;      // frames whose function could not be read
 };
 
 // The line from which a function was last seen to call another: its node.

@@ -3,8 +3,6 @@
 #ifndef GAIT_SAMPLE_STACK_COMMIT_H
 #define GAIT_SAMPLE_STACK_COMMIT_H
 
-#include <stdint.h>
-
 #include <gait/error.h>
 
 #include "sample/look/python_process.h"

@@ -6,7 +6,6 @@
 #include "sample/look/thread_id.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,12 +89,8 @@ static void read_name(int64_t pid, int64_t tid, char *out, size_t room)
 {
     char path[80];
     snprintf(path, sizeof path, "/proc/%lld/task/%lld/comm", (long long)pid, (long long)tid);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t got = fd >= 0 ? read(fd, out, room - 1) : 0;
-    out[got > 0 ? got : 0] = '\0';
+    process_text(path, out, room);
     out[strcspn(out, "\n")] = '\0';
-    if (fd >= 0)
-        close(fd);
 }
 
 void thread_id_system_name(const struct python_thread *thread, const struct target *target,

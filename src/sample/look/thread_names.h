@@ -5,7 +5,6 @@
 #ifndef GAIT_SAMPLE_THREAD_NAMES_H
 #define GAIT_SAMPLE_THREAD_NAMES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "sample/cpython/python_object.h"

@@ -4,8 +4,6 @@
 // though the copy holds it, belongs to another stack.
 #include "sample/native/native_merge.h"
 
-#include <stddef.h>
-
 #include "base/bytes.h"
 
 // Of the last frame nobody knows, but that it goes on where the copy ends.

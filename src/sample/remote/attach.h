@@ -5,7 +5,6 @@
 #ifndef GAIT_SAMPLE_ATTACH_H
 #define GAIT_SAMPLE_ATTACH_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

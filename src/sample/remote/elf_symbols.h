@@ -5,7 +5,6 @@
 #ifndef GAIT_SAMPLE_ELF_SYMBOLS_H
 #define GAIT_SAMPLE_ELF_SYMBOLS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

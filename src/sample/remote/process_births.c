@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/process.h"
+
 #define WAIT_NS (5 * UINT64_C(1000000))
 #define MANY 256 // numbers, that are no longer looked up one by one
 
@@ -52,12 +54,7 @@ static enum who look_up(int64_t number, int64_t *ret_parent)
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%lld/status", (long long)number);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NOBODY;
-    const ssize_t got = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[got > 0 ? got : 0] = '\0';
+    process_text(path, text, sizeof text);
     const char *group = strstr(text, "\nTgid:"), *parent = strstr(text, "\nPPid:");
     if (!group || !parent)
         return NOBODY;

@@ -4,35 +4,19 @@
 #include "sample/remote/process_tree.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/about/secret.h"
-
-static size_t read_text(const char *path, char *out, size_t room)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t used = 0;
-    ssize_t got = 1;
-    while (fd >= 0 && got > 0 && used + 1 < room) {
-        got = read(fd, out + used, room - 1 - used);
-        used += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    out[used] = '\0';
-    return used;
-}
+#include "base/process.h"
 
 static size_t children_of_task(int64_t pid, int64_t tid, int64_t *out, size_t room)
 {
     char path[80], text[8192], *at = text, *end;
     size_t count = 0;
     snprintf(path, sizeof path, "/proc/%lld/task/%lld/children", (long long)pid, (long long)tid);
-    read_text(path, text, sizeof text);
+    process_text(path, text, sizeof text);
     for (; count < room; at = end) {
         const long long child = strtoll(at, &end, 10);
         if (end == at)
@@ -64,7 +48,7 @@ static const char *status_field(int64_t tid, const char *name, char *text, size_
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%lld/status", (long long)tid);
-    read_text(path, text, room);
+    process_text(path, text, room);
     const char *at = strstr(text, name);
     return at ? at + strlen(name) : "";
 }
@@ -96,7 +80,7 @@ void process_tree_name(int64_t pid, char *out, size_t room)
 {
     char path[64], text[4096], shown[SECRET_SHOWN_BYTES];
     snprintf(path, sizeof path, "/proc/%lld/cmdline", (long long)pid);
-    size_t bytes = read_text(path, text, sizeof text), used = 0;
+    size_t bytes = process_text(path, text, sizeof text), used = 0;
     while (bytes && text[bytes - 1] == '\0')
         bytes--;
     struct secret_line line = {.left = {(const uint8_t *)text, bytes}};

@@ -52,8 +52,6 @@ TEST("scale fit: Amdahl without the run of one worker, and of two sizes alone")
     by_amdahl(costs, 3, 0.12);
     ok(is_near(scale_fit_amdahl(costs + 3, SIZES - 3).serial, 0.12));
     ok(is_near(scale_fit_amdahl(costs + 1, 2).serial, 0.12));
-    ok(fabs(scale_fit_speedup(&(struct scale_fit){true, 1, 0.12, 0, 0}, 8) -
-            1 / (0.12 + 0.88 / 8)) < 1e-12);
 }
 
 TEST("scale fit: both parameters of the USL come back, and where it peaks")

@@ -5,9 +5,9 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
-#include "format/quad.h"
 #include "format/table_reader.h"
 #include "format/table_writer.h"
+#include "support/quad_whole.h"
 #include "support/random_values.h"
 #include "support/tap.h"
 

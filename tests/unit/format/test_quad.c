@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/quad.h"
+#include "support/quad_whole.h"
 #include "support/random_values.h"
 #include "support/tap.h"
 

@@ -20,7 +20,7 @@ static int put_names(struct shard_out *shard)
     small_rows_init(&rows);
     small_rows_meta_number(&rows, "pid", 4711);
     small_rows_meta_text(&rows, "program", "a \"quoted\"\nname \xff");
-    small_rows_meta_truth(&rows, "is_test", true);
+    small_rows_meta(&rows, "is_test", "true");
     small_rows_meta(&rows, "nothing", NULL);
     small_rows_string(&rows, 1, "forward");
     small_rows_track(
