@@ -31,9 +31,10 @@ static const char *name_of(const struct gait_trace *trace, uint32_t site)
     return site == GAIT_NO_SITE || gait_trace_site(trace, site, &info) ? NULL : info.name;
 }
 
-static struct value mean_of(double weighted, uint64_t told_ns)
+static struct value mean_of(__int128 weighted, uint64_t told_ns)
 {
-    return value_if(told_ns > 0, value_real(told_ns ? weighted / (double)told_ns : 0));
+    const double mean = told_ns ? (double)weighted / (double)told_ns / KERNEL_PARTS : 0;
+    return value_if(told_ns > 0, value_real(mean));
 }
 
 static void put_kernel(struct sheet *sheet, const struct gait_trace *trace,

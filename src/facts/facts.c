@@ -78,7 +78,9 @@ static int read_all(const struct part *part, const struct pass_shard *shard)
     const struct stream_wish wish = {.columns = part->asking->columns,
                                      .since_ns = part->asking->since_ns,
                                      .until_ns = part->asking->until_ns};
-    int status = launches_init(&launches, trace, 0);
+    int status = launches_init(&launches, trace, shard->shard, 0);
+    if (!status && wish.columns & FACT_LINKS)
+        status = launches_survey(&launches);
     if (!status)
         status = rank_stream_open(&stream, trace, shard->shard, &wish);
     if (!status)

@@ -17,7 +17,6 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/site_role.h"
-#include "vocabulary/metadata.h"
 
 enum { GENERATION = 1 << 15, MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
 
@@ -28,10 +27,12 @@ static uint8_t kind_of(enum role role)
     return role == ROLE_OP ? LAUNCH_OP : role == ROLE_RUNTIME ? LAUNCH_CALL : FEED_NO_KIND;
 }
 
-int launches_init(struct launches *launches, const struct gait_trace *trace, size_t generation)
+int launches_init(struct launches *launches, struct gait_trace *trace, uint32_t shard,
+                  size_t generation)
 {
     const size_t sites = trace->run.sites.count;
     *launches = (struct launches){.trace = trace,
+                                  .shard = shard,
                                   .generation = generation ? generation : GENERATION,
                                   .kinds = malloc(sites + 1)};
     if (!launches->kinds)
@@ -41,10 +42,10 @@ int launches_init(struct launches *launches, const struct gait_trace *trace, siz
     return GAIT_OK;
 }
 
-static void open_finish(struct launch_open *open)
+int launches_survey(struct launches *launches)
 {
-    free(open->ops.ops);
-    free(open->ranges.ops);
+    return launch_threads_survey(&launches->threads, launches->trace, launches->shard,
+                                 launches->kinds);
 }
 
 static void table_finish(struct launch_table *table)
@@ -55,14 +56,12 @@ static void table_finish(struct launch_table *table)
 
 void launches_finish(struct launches *launches)
 {
-    for (size_t i = 0; i < launches->thread_count; i++)
-        open_finish(&launches->threads[i].open);
-    free(launches->threads);
-    open_finish(&launches->all);
+    launch_threads_finish(&launches->threads);
+    free(launches->all.ops.ops);
+    free(launches->all.ranges.ops);
     free(launches->numbers);
     free(launches->kinds);
     free(launches->calls);
-    hash_index_finish(&launches->thread_index);
     feed_finish(&launches->feed);
     table_finish(&launches->young);
     table_finish(&launches->old);
@@ -71,71 +70,21 @@ void launches_finish(struct launches *launches)
 
 // --- threads ------------------------------------------------------------------------------
 
-static int find_thread(struct launches *launches, const struct launch_thread *wanted,
-                       uint32_t *ret_number)
-{
-    const struct array_shape shape = {sizeof *launches->threads, MOST_ROWS};
-    const uint32_t hash = (uint32_t)hash_mix(wanted->process, (uint64_t)wanted->tid);
-    int status = hash_index_reserve(&launches->thread_index, FIRST_ROOM);
-    if (!status)
-        status = array_reserve((void **)&launches->threads, &launches->thread_capacity,
-                               launches->thread_count + 1, shape);
-    if (status)
-        return status;
-    struct hash_index *index = &launches->thread_index;
-    size_t at = hash_index_first(index, hash);
-    for (; index->places[at].row; at = hash_index_next(index, at)) {
-        const struct launch_thread *thread = &launches->threads[index->places[at].row - 1];
-        *ret_number = index->places[at].row - 1;
-        if (thread->tid == wanted->tid && thread->process == wanted->process)
-            return GAIT_OK;
-    }
-    *ret_number = (uint32_t)launches->thread_count++;
-    launches->threads[*ret_number] = *wanted;
-    hash_index_put(index, at, hash, *ret_number);
-    return GAIT_OK;
-}
-
-// What devices did lies in a shard of its own, which tells the thread of the process that
-// owns it. The file of another tool may hold several processes, whose threads may have one
-// number.
-static struct launch_thread thread_of(const struct launches *launches, uint32_t track)
-{
-    const struct gait_track_info *info = &launches->trace->run.tracks.tracks[track].info;
-    const bool is_imported = gait_trace_metadata(launches->trace, info->shard, meta.import) != NULL;
-    return (struct launch_thread){
-        .tid = info->tid,
-        .process = is_imported && info->parent != GAIT_NO_TRACK ? info->parent + 1 : 0};
-}
-
-// A thread's ops may lie on several tracks.
 static int find_threads(struct launches *launches, const struct fact_slice *slice)
 {
     const struct array_shape shape = {sizeof *launches->numbers, MOST_ROWS};
     int status = array_reserve((void **)&launches->numbers, &launches->number_capacity,
                                slice->count + 1, shape);
-    for (size_t i = 0; i < slice->count && !status; i++) {
-        const struct fact_rows *track = &slice->tracks[i];
-        const struct launch_thread wanted = thread_of(launches, track->track);
-        status = find_thread(launches, &wanted, &launches->numbers[i]);
-        if (status)
-            break;
-        struct launch_thread *thread = &launches->threads[launches->numbers[i]];
-        for (size_t row = 0; row < track->count && !(thread->has_ops && thread->has_calls); row++) {
-            const uint8_t kind = launches->kinds[track->rows[row].site];
-            thread->has_ops = thread->has_ops || kind == LAUNCH_OP;
-            thread->has_ranges = thread->has_ranges || kind == LAUNCH_RANGE;
-            thread->has_calls = thread->has_calls || (kind == LAUNCH_CALL && track->rows[row].link);
-        }
-        launches->has_known_caller |= thread->has_ops && thread->has_calls;
-    }
+    for (size_t i = 0; i < slice->count && !status; i++)
+        status = launch_threads_find(&launches->threads, launches->trace, slice->tracks[i].track,
+                                     &launches->numbers[i]);
     return status;
 }
 
 bool launches_is_launching(const struct launches *launches, size_t at)
 {
-    const struct launch_thread *thread = &launches->threads[launches->numbers[at]];
-    return thread->has_calls || (thread->has_ops && !launches->has_known_caller);
+    const struct launch_thread *thread = &launches->threads.rows[launches->numbers[at]];
+    return thread->has_calls || (thread->has_ops && !launches->threads.has_known_caller);
 }
 
 // --- ops ----------------------------------------------------------------------------------
@@ -176,7 +125,7 @@ static const struct launch_op *inner_of(const struct launch_op *op, const struct
 static int add_op(struct launches *launches, uint32_t number, const struct feed_head *head,
                   uint32_t site)
 {
-    struct launch_open *own = &launches->threads[number].open, *all = &launches->all;
+    struct launch_open *own = &launches->threads.rows[number].open, *all = &launches->all;
     const bool is_op = head->kind == LAUNCH_OP;
     const struct launch_op op = {head->start_ns, head->end_ns, site, number};
     if (head->end_ns == FACT_OPEN)
@@ -313,7 +262,7 @@ int launches_add(struct launches *launches, const struct fact_slice *slice)
         const uint32_t number = launches->numbers[head->track - slice->tracks];
         uint32_t op = head->row->site;
         if (head->kind == LAUNCH_CALL)
-            status = add_call(launches, &launches->threads[number], head);
+            status = add_call(launches, &launches->threads.rows[number], head);
         else if (launches->visit)
             status = launches->visit(launches->context, slice, head, &op);
         if (!status && head->kind < LAUNCH_CALL)

@@ -11,6 +11,7 @@
 
 #include "base/index/hash_index.h"
 #include "facts/feed.h"
+#include "facts/launch_threads.h"
 
 struct launch {
     int64_t start_ns, end_ns; // of the call
@@ -20,12 +21,6 @@ struct launch {
     uint32_t thread; // whose op or named range was innermost; LAUNCH_NO_THREAD: none was open
     uint32_t number; // calls are counted
 };
-
-#define LAUNCH_NO_THREAD UINT32_MAX
-
-// Kinds of sites. Calls behind ops and named ranges: what begins together with a call is around
-// it. Who has launches of his own may change them: rows beside go to the visitor alone.
-enum { LAUNCH_OP, LAUNCH_RANGE, LAUNCH_CALL, LAUNCH_BESIDE };
 
 // Sees each row but for calls, in order of time, before those that it holds.
 typedef int launch_visit(void *context, const struct fact_slice *slice,
@@ -38,39 +33,16 @@ struct launch_table {
     size_t count, capacity;
 };
 
-struct launch_op { // one that is open, or was
-    int64_t start_ns, end_ns;
-    uint32_t site, thread; // the site, or what a visitor has for it
-};
-
-struct launch_stack {
-    struct launch_op *ops; // the innermost last
-    size_t depth, capacity;
-};
-
-struct launch_open { // ops, and ranges that are named
-    struct launch_stack ops, ranges;
-};
-
-struct launch_thread {
-    int64_t tid;
-    uint32_t process; // its track, of an imported trace; 0: the one that owns the shards
-    bool has_ops, has_ranges, has_calls;
-    struct launch_open open;
-};
-
 struct launches {
-    const struct gait_trace *trace;
+    struct gait_trace *trace;
+    uint32_t shard;
     size_t generation;   // so many calls are remembered at least
     uint8_t *kinds;      // of a site
     launch_visit *visit; // or NULL
     void *context;
     struct feed feed;
-    struct launch_thread *threads;
-    size_t thread_count, thread_capacity;
-    struct hash_index thread_index;
+    struct launch_threads threads;
     struct launch_open all; // of all threads, in order of start
-    bool has_known_caller;  // a thread that has ops has calls, too
     uint32_t call_count;
     struct launch *calls; // of the slice, in order: those that have a number
     size_t slice_calls, call_capacity;
@@ -79,9 +51,11 @@ struct launches {
     struct launch_table young, old;
 };
 
-// `generation` 0: the usual number.
-GAIT_CHECK int launches_init(struct launches *launches, const struct gait_trace *trace,
+// Of the rank that owns that shard. `generation` 0: the usual number. Kinds may be changed before
+// launches_survey() alone, which looks for the threads that launch.
+GAIT_CHECK int launches_init(struct launches *launches, struct gait_trace *trace, uint32_t shard,
                              size_t generation);
+GAIT_CHECK int launches_survey(struct launches *launches);
 void launches_finish(struct launches *launches); // takes a zeroed struct
 
 // Takes in the slice that comes next, before anyone asks about its rows.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/device/kernels.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -80,17 +81,23 @@ static int add_sum(struct kernels *sums, struct hash_index *index, const struct 
 
 // --- rows ------------------------------------------------------------------------------
 
-static void take_args(struct kernel_sum *sum, const struct gait_arg *args)
+// No device has more; what a file says beyond that is not told.
+#define MOST_NUMBER 1e9
+
+static void take_number(const struct gait_arg *arg, uint64_t ns, __int128 *ret_weighted,
+                        uint64_t *ret_told_ns)
 {
     double number;
-    if (arg_list_number(&args[OCCUPANCY], &number)) {
-        sum->occupancy = number * (double)sum->sum_ns;
-        sum->told_ns = sum->sum_ns;
-    }
-    if (arg_list_number(&args[BLOCKS], &number)) {
-        sum->blocks_per_sm = number * (double)sum->sum_ns;
-        sum->blocks_told_ns = sum->sum_ns;
-    }
+    if (!arg_list_number(arg, &number) || !(fabs(number) < MOST_NUMBER))
+        return;
+    *ret_weighted = (__int128)llround(number * KERNEL_PARTS) * ns;
+    *ret_told_ns = ns;
+}
+
+static void take_args(struct kernel_sum *sum, const struct gait_arg *args)
+{
+    take_number(&args[OCCUPANCY], sum->sum_ns, &sum->occupancy, &sum->told_ns);
+    take_number(&args[BLOCKS], sum->sum_ns, &sum->blocks_per_sm, &sum->blocks_told_ns);
     if (args[REGISTERS].kind == GAIT_ARG_INT && args[REGISTERS].integer > 0)
         sum->registers = (uint64_t)args[REGISTERS].integer;
 }

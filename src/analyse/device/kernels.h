@@ -7,11 +7,14 @@
 
 #include "analyse/steps/chosen.h"
 
+#define KERNEL_PARTS 1000000000
+
 struct kernel_sum {
     uint32_t site, op; // op: site of the launching op; GAIT_NO_SITE: not known
     uint64_t count, sum_ns, least_ns, most_ns;
-    // Weighted by the time of the kernels that tell each.
-    double occupancy, blocks_per_sm;
+    // Weighted by the time of the kernels that tell each, in parts of KERNEL_PARTS: sums of whole
+    // numbers do not depend on the order in which rows come.
+    __int128 occupancy, blocks_per_sm;
     uint64_t told_ns, blocks_told_ns;
     uint64_t registers; // per thread, the most; 0: not told
 };

@@ -413,9 +413,11 @@ static int make(struct walking *walking, struct gait_trace *trace)
     static const uint64_t nowhere[3] = {MODULE_NONE, MODULE_FORWARD, 0};
     struct rank_stream *stream = NULL;
     uint32_t owner;
-    int status = launches_init(&walking->launches, trace, 0);
+    int status = launches_init(&walking->launches, trace, walking->wish->shard, 0);
     if (!status)
         status = learn_sites(walking);
+    if (!status)
+        status = launches_survey(&walking->launches);
     walking->launches.visit = see;
     walking->launches.context = walking;
     walking->tracks = calloc((size_t)gait_trace_track_count(trace) + 1, sizeof *walking->tracks);

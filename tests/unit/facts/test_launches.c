@@ -47,7 +47,8 @@ static unsigned tell(const struct literal_row *rows, size_t slice_rows, size_t g
     literal_open(&rank, sites, rows);
     const struct stream_wish wish = {.columns = FACT_LINKS, .slice_rows = slice_rows};
     builder_must(rank_stream_open(&stream, &rank.trace, 0, &wish), "a stream");
-    builder_must(launches_init(&launches, &rank.trace, generation), "launches");
+    builder_must(launches_init(&launches, &rank.trace, 0, generation), "launches");
+    builder_must(launches_survey(&launches), "threads");
     while (rank_stream_next(stream, &slice) == 1) {
         builder_must(launches_add(&launches, &slice), "a slice");
         for (size_t i = 0; i < slice.count; i++)
@@ -103,6 +104,20 @@ TEST("launches: of a thread without ops the op that began last, of one with ops 
     is_u64(told[0].op, INNER);
     is_u64(told[1].op, OUTER);
     is_u64(told[2].op, GAIT_NO_SITE);
+}
+
+TEST("launches: what a thread has later counts from its first row on, in slices of any size")
+{
+    // thread 1 |outer----------------------|
+    // thread 2      call 1   |inner|
+    const struct literal_row rows[] = {{1, OUTER, 0, 100, 0, 0, 0},    {2, LAUNCH, 20, 22, 1, 0, 0},
+                                       {2, INNER, 60, 70, 0, 0, 1},    {1, INNER, 80, 90, 0, 1, 1},
+                                       {101, KERNEL, 30, 40, 1, 0, 0}, {0}};
+    for (size_t slice_rows = 1; slice_rows < 6; slice_rows++) {
+        struct told told[8];
+        if (is_u64(tell(rows, slice_rows, 0, told), 1))
+            is_u64(told[0].op, GAIT_NO_SITE);
+    }
 }
 
 TEST("launches: a number that is used again is of the later call, a forgotten one of none")
