@@ -7,7 +7,7 @@
 #include "analyse/path/path_host.h"
 #include "analyse/path/path_peers.h"
 #include "base/array.h"
-#include "load/pass/pass.h"
+#include "facts/facts.h"
 
 enum { MOST_NODES = 1 << 28 };
 
@@ -91,19 +91,19 @@ struct part {
     uint32_t shard;
 };
 
-static int begin(void *made, const struct pass_shard *shard, void *answer)
+static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
+    (void)trace;
     struct part *part = made;
     part->graph = answer;
-    part->shard = shard->shard;
+    part->shard = shard;
     part->rows.sites = &part->graph->sites;
     return GAIT_OK;
 }
 
-static int add_rows(void *made, const struct gait_batch *batch)
+static int add_slice(void *made, const struct fact_slice *slice)
 {
-    struct part *part = made;
-    return path_rows_add(&part->rows, batch);
+    return path_rows_add(&((struct part *)made)->rows, slice);
 }
 
 static int end(void *made)
@@ -193,13 +193,12 @@ static void drop(void *made)
     path_rows_finish(&part->rows);
 }
 
-static const struct analysis analysis = {
+static const struct fact_consumer consumer = {
     .name = "paths",
-    .kinds = PATH_ROWS_KINDS,
-    .columns = PATH_ROWS_COLUMNS,
+    .columns = FACT_LINKS,
     .part_bytes = sizeof(struct part),
     .begin = begin,
-    .rows = add_rows,
+    .slice = add_slice,
     .end = end,
     .merge = merge,
     .drop = drop,
@@ -226,14 +225,14 @@ static void find_steps(struct path_graph *graph)
 
 int path_graph_make(struct path_graph *graph, struct gait_trace *trace, struct path_scales *scales)
 {
-    const struct pass_ask ask = {&analysis, graph};
+    const struct fact_ask ask = {&consumer, graph};
     *graph = (struct path_graph){.trace = trace};
     int status = path_sites_make(&graph->sites, trace, scales);
     if (!status)
         status = path_marks_make(&graph->marks, trace, scales);
     graph->marks.is_whole = !status && !graph->marks.step_count;
     if (!status)
-        status = pass_run(trace, &ask, 1);
+        status = facts_run(trace, &ask, 1);
     if (!status)
         status = path_peers_link(graph, trace);
     if (!status)

@@ -81,25 +81,29 @@ static int add(struct path_list *list, const struct path_span *row)
     return status;
 }
 
-int path_rows_add(struct path_rows *rows, const struct gait_batch *batch)
+static int add_row(struct path_rows *rows, uint32_t track, const struct fact_row *fact)
+{
+    const struct path_span row = {fact->start_ns, fact->end_ns, fact->link, track, fact->site};
+    const struct path_site *site = &rows->sites->rows[fact->site];
+    int status = GAIT_OK;
+    if (fact->end_ns == FACT_OPEN || !path_time_is_sane(row.start_ns, row.end_ns))
+        return GAIT_OK;
+    if (site->lane != LANE_NONE)
+        status = add(&rows->device, &row);
+    else if (is_of_thread((enum role)site->role))
+        status = add(&rows->host, &row);
+    if (!status && site->role == ROLE_RUNTIME && row.link)
+        status = add(&rows->calls, &row);
+    return status;
+}
+
+int path_rows_add(struct path_rows *rows, const struct fact_slice *slice)
 {
     int status = GAIT_OK;
-    for (size_t i = 0; i < batch->rows && !status; i++) {
-        struct path_span row = {.start_ns = batch->start_ns[i],
-                                .link = batch->link[i],
-                                .track = batch->track,
-                                .site = batch->site[i]};
-        if (row.site >= rows->sites->count || batch->duration_ns[i] < 0 ||
-            __builtin_add_overflow(row.start_ns, batch->duration_ns[i], &row.end_ns) ||
-            !path_time_is_sane(row.start_ns, row.end_ns))
-            continue;
-        const struct path_site *site = &rows->sites->rows[row.site];
-        if (site->lane != LANE_NONE)
-            status = add(&rows->device, &row);
-        else if (is_of_thread((enum role)site->role))
-            status = add(&rows->host, &row);
-        if (!status && site->role == ROLE_RUNTIME && row.link)
-            status = add(&rows->calls, &row);
+    for (size_t i = 0; i < slice->count; i++) {
+        const struct fact_rows *track = &slice->tracks[i];
+        for (size_t at = 0; at < track->count && !status; at++)
+            status = add_row(rows, track->track, &track->rows[at]);
     }
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "analyse/path/dag.h"
 #include "analyse/path/path_scales.h"
+#include "facts/fact_slice.h"
 #include "vocabulary/roles.h"
 
 // What a name is to a path; filled for all sites before anything is read.
@@ -44,11 +45,7 @@ struct path_rows {
     struct path_list calls;  // of the runtime, with a link; once sorted: by link
 };
 
-#define PATH_ROWS_KINDS (1u << GAIT_KIND_SPAN)
-#define PATH_ROWS_COLUMNS                                                                          \
-    (GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_LINK)
-
-GAIT_CHECK int path_rows_add(struct path_rows *rows, const struct gait_batch *batch);
+GAIT_CHECK int path_rows_add(struct path_rows *rows, const struct fact_slice *slice);
 void path_rows_sort(struct path_rows *rows);
 void path_rows_finish(struct path_rows *rows); // takes a zeroed struct
 
