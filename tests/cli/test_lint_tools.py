@@ -230,6 +230,7 @@ BANNED_FAULTS = {
     "update": ("src/load/a.c", SPDX + 'int x = !fopen(a, "rb+");\n', "fopen is own_file.c's"),
     "creates": ("src/load/a.c", SPDX + "int x = open(a, O_RDWR | O_CREAT, 0);\n", "O_CREAT is"),
     "defines": ("src/load/a.c", SPDX + "#define F (O_WRONLY | O_TRUNC)\n", "own_file.c's"),
+    "rows": ("src/analyse/a.c", SPDX + "int x = gait_scan(a);\n", "come from src/facts"),
     "licence": ("src/base/a.h", "int x;\n", "the first line says"),
     "python": ("python/gait/a.py", "x = 1\n", "the first line says"),
 }
