@@ -111,3 +111,78 @@ def test_ledgers(told):
         assert not parts or sum(parts.values()) == row["total_ns"]
         for part in ("computing", "communication", "copies"):
             assert parts.get(part, 0) == sum(step[part + "_ns"] or 0 for step in turns)
+
+
+OPS = {"cpu_op", "operator"}
+CALLS = re.compile("runtime|driver|overhead|hpu_op")
+LEFT_OUT = re.compile(
+    r"profiler::_record_function_(enter|enter_new|exit)$|aten::(is_leaf|output_nr|_version)$"
+)
+
+
+def spans_of(path):
+    """(category, process, thread, start, end, name) of a trace, in ns."""
+    import decimal
+    import gzip
+
+    made = json.loads(gzip.open(path).read(), parse_float=decimal.Decimal)
+    for event in made if isinstance(made, list) else made["traceEvents"]:
+        if event.get("ph") == "X" and event.get("dur") is not None:
+            start, length = (int(decimal.Decimal(event[key]) * 1000) for key in ("ts", "dur"))
+            category = str(event.get("cat")).lower()
+            thread = (event.get("pid"), event.get("tid"))
+            yield category, *thread, start, start + length, event["name"]
+
+
+def forest_of(spans):
+    """[start, end, name, children] of a thread's spans: a child is within its parent."""
+    roots, stack = [], []
+    for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
+        while stack and not (start < stack[-1][1] and end <= stack[-1][1]):
+            stack.pop()
+        node = [start, end, name, []]
+        (stack[-1][3] if stack else roots).append(node)
+        stack.append(node)
+    return roots
+
+
+def add_up(node, made):
+    """By name: calls, time, and what no child covers. An only child of one name is told twice."""
+    start, end, name, children = node
+    for child in children:
+        add_up(child, made)
+    while len(children) == 1 and children[0][2] == name:
+        made[name] = [a - b for a, b in zip(made[name], children[0][4])]
+        children = children[0][3]
+    covered_until, covered = start, 0
+    for child in children:
+        covered += max(0, child[1] - max(child[0], covered_until))
+        covered_until = max(covered_until, child[1])
+    node[3:] = [children, [1, end - start, end - start - covered]]
+    made[name] = [a + b for a, b in zip(made[name], node[4])]
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.split(".")[0])
+def test_ops_by_hand(path, build):
+    import subprocess
+
+    done = subprocess.run([build / "gait", "ops", "--json", path], capture_output=True)
+    spans = list(spans_of(path))
+    names = {span[5] for span in spans if span[0] in OPS}
+    tree = [span for span in spans if span[0] in OPS | {"user_annotation"}]
+    if done.returncode or len({span[1] for span in tree}) != 1:
+        pytest.skip("no ops, or of several processes")
+    made = collections.defaultdict(lambda: [0, 0, 0])
+    for thread in {span[2] for span in tree}:
+        for root in forest_of(
+            [span[3:] for span in tree if span[2] == thread and not LEFT_OUT.match(span[5])]
+        ):
+            add_up(root, made)
+    # calls of a device's runtime are children of ops, too: of which, test_op_sums.c says
+    count = 2 if any(CALLS.search(span[0]) for span in spans) else 3
+    told = sums(json.loads(done.stdout)["ops"], "calls", "cpu_ns", "self_cpu_ns")
+    others = {span[5] for span in spans if span[0] not in OPS}
+    for name in names - others:
+        if name.startswith("ProfilerStep#") or LEFT_OUT.match(name):
+            continue
+        assert told[name][:count] == made[name][:count], name
