@@ -146,6 +146,56 @@ def test_a_time_parts_kernels_in_two(ask, events):
     )
 
 
+def ops(answer):
+    return {
+        (row["name"], row["kind"]): (row["calls"], row["cpu_ns"], row["device_self_ns"])
+        for row in answer["ops"]
+        if row["kind"] in ("device", "op") or row["name"] == "loss"
+    }
+
+
+def count_ops(events, is_chosen):
+    """Kernels by their launch, what the host did by its begin; of rank 0."""
+    sums = {
+        (name, "device"): (calls, 0, ns)
+        for name, (calls, ns) in count_kernels(events, is_chosen, [0]).items()
+    }
+    for row in events[0]:
+        is_call = row["cat"] == "cuda_runtime"
+        if (is_call or (row["cat"], row["name"]) == ("user_annotation", "loss")) and is_chosen(
+            0, row["ts"]
+        ):
+            key = row["name"], "op" if is_call else "range"
+            calls, ns, _ = sums.get(key, (0, 0, 0))
+            sums[key] = calls + 1, ns + 1000 * row["dur"], 0
+    return sums
+
+
+def test_ops_are_those_that_begin_in_the_choice(ask, events):
+    for options, is_chosen in (
+        ([], lambda *_: True),
+        (["--steps=4..6"], in_steps(events, 4, 6)),
+        (["--from", "3.3ms"], lambda _, at: at >= 3300),
+        (["--to", "3.3ms"], lambda _, at: at < 3300),
+    ):
+        found = ops(ask("ops", *options))
+        launched = {key: row for key, row in found.items() if key[1] != "range"}
+        wanted = count_ops(events, is_chosen)
+        assert {key: row[:2] for key, row in found.items()} == {
+            key: row[:2] for key, row in wanted.items()
+        }
+        assert launched == {key: row for key, row in wanted.items() if key[1] != "range"}
+
+
+def test_what_an_op_calls_behind_the_choice_is_not_its_own(ask):
+    whole, parts = {}, {}
+    for sums, options in (whole, []), (parts, ["--to", "2550us"]), (parts, ["--from", "2550us"]):
+        for row in ask("ops", *options)["ops"]:
+            key = row["name"], row["kind"]
+            sums[key] = sums.get(key, 0) + row["self_cpu_ns"]
+    assert parts == whole  # the edge is in a step, and between its calls
+
+
 def test_a_phase_is_the_spans_of_that_name(ask, events):
     losses = {
         rank: [
@@ -335,7 +385,11 @@ def test_an_empty_choice_is_one_sentence(ask, gait, options, sentence):
 
 
 def test_what_has_no_part_says_so(ask, gait):
-    for line in "breakdown --compat hta --steps=4", "comms --debug 0 --from 1ms":
+    for line in (
+        "breakdown --compat hta --steps=4",
+        "comms --debug 0 --from 1ms",
+        "ops --torch --steps=4",
+    ):
         done = gait(*line.split(), "run")
         assert done.returncode == 2 and "leave out --steps" in done.stderr
     assert "unknown option '--phase'" in gait("steps", "run", "--phase", "loss").stderr

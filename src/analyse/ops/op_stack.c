@@ -30,13 +30,15 @@ static void add_sums(const struct op_sink *sink, const struct op_stack *stack, s
     const struct op_frame *frame = &stack->frames[at];
     struct op_row *row = &sink->rows->rows[frame->op.row];
     const uint64_t length = op_length_ns(&frame->op.first);
+    op_paths_settle(sink->paths, &frame->place, false);
+    if (frame->op.is_left_out)
+        return;
     op_rows_count(sink->rows, frame->op.row, &frame->op.first);
     row->total_ns += length;
     row->self_ns += length - frame->covered_ns;
     row->flops += frame->op.flops;
     if (stack->bytes)
         add_bytes(row, &stack->bytes[at]);
-    op_paths_settle(sink->paths, &frame->place, false);
 }
 
 // What the only child called is called by its parent from now on.

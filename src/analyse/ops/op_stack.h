@@ -14,7 +14,8 @@ struct op_begun { // an op, as it begins
     struct op_first first;
     uint64_t flops;
     uint32_t row, name;
-    bool is_op; // else a call of the runtime
+    bool is_op;       // else a call of the runtime
+    bool is_left_out; // it holds others, and does not count
 };
 
 struct op_bytes { // that came and went: all, and of them in children

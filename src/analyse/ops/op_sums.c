@@ -97,6 +97,11 @@ static bool find_first(struct op_summing *summing, int64_t start_ns, int64_t end
     return true;
 }
 
+static bool is_chosen(const struct op_summing *summing, int64_t at_ns)
+{
+    return chosen_has(summing->wish->chosen, summing->wish->shard, at_ns);
+}
+
 static int find_call(struct op_summing *summing, const struct fact_slice *slice,
                      const struct fact_row *row, uint32_t name, struct op_call *ret_call)
 {
@@ -133,10 +138,12 @@ static int add_device(struct op_summing *summing, const struct fact_slice *slice
     if (status || site->kind != OP_SITE_DEVICE ||
         !find_first(summing, row->start_ns, row->end_ns, &first))
         return status;
+    const struct launch *launch = launches_find(slice->launches, track->shard, row->link);
+    if (!is_chosen(summing, launch ? launch->start_ns : row->start_ns))
+        return GAIT_OK;
     status = find_row(summing, row->site, site, summing->shapes.none.shapes, &number);
     if (status)
         return status;
-    const struct launch *launch = launches_find(slice->launches, track->shard, row->link);
     const int64_t length = (int64_t)op_length_ns(&first);
     struct op_row *sums = &summing->rows.rows[number];
     op_rows_count(&summing->rows, number, &first);
@@ -216,6 +223,7 @@ static int add_host(struct op_summing *summing, const struct fact_slice *slice,
     if (status)
         return status;
     op.flops = (uint64_t)call.flops;
+    op.is_left_out = !is_chosen(summing, head->start_ns);
     if (!op.is_op && summing->has_devices)
         return add_call(summing, slice, head, &op);
     return add_on_own(summing,
@@ -309,13 +317,14 @@ static int add_lone(struct op_summing *summing)
     int status = GAIT_OK;
     for (size_t i = 0; i < summing->lone_count && !status; i++) {
         const struct op_lone *lone = &summing->lone[i];
+        const bool is_counted = is_chosen(summing, lone->first.start_ns);
         struct op_bytes bytes = {.all = {0}};
         uint32_t number;
         op_stack_take_bytes(&summing->sink, &lone->first, bytes.all);
         status = find_row(summing, lone->site, &summing->sites.rows[lone->site],
                           summing->shapes.none.shapes, &number);
-        if (status)
-            break;
+        if (status || !is_counted)
+            continue;
         struct op_row *row = &summing->rows.rows[number];
         op_rows_count(&summing->rows, number, &lone->first);
         row->total_ns += op_length_ns(&lone->first);
@@ -355,7 +364,8 @@ static int add_loose_memory(struct op_summing *summing)
     for (size_t i = 0; i < memory->count && !status; i++) {
         const struct op_memory_event *change = &memory->events[i];
         struct op_first first;
-        if (change->is_within || !find_first(summing, change->at_ns, change->at_ns, &first))
+        if (change->is_within || !is_chosen(summing, change->at_ns) ||
+            !find_first(summing, change->at_ns, change->at_ns, &first))
             continue;
         if (!is_known)
             status = op_rows_get(&summing->rows, &site, summing->shapes.none.shapes, &number);

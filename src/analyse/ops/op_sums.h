@@ -12,12 +12,14 @@
 #include <gait/internal/ops.h>
 
 #include "analyse/job/torch_processes.h"
+#include "analyse/steps/chosen.h"
 
 struct op_sums_wish {
     uint32_t shard;
     const struct torch_window *windows; // in order; events that begin in one
     size_t window_count;
     bool by_shapes;
+    const struct chosen *chosen; // events that begin in it count; NULL: all
 };
 
 // Fills a list that is empty with an event for each row, and with the rows.

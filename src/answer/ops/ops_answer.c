@@ -8,6 +8,7 @@
 #include "answer/answers.h"
 #include "answer/ops/ops_reading.h"
 #include "answer/ops/torch_table.h"
+#include "base/fail.h"
 #include "base/units.h"
 #include "load/choice.h"
 
@@ -149,8 +150,12 @@ static int put(struct sheet *sheet, const struct asked *asked)
     const struct ops_wish wish = {.stack = values->stack,
                                   .by_shapes = values->by_shapes,
                                   .is_torch = values->is_torch,
-                                  .sort_by = values->sort_by};
+                                  .sort_by = values->sort_by,
+                                  .chosen = asked->chosen};
     struct ops_reading reading;
+    if (asked->chosen && (values->is_torch || values->stack))
+        return fail(GAIT_ERR_ARGUMENT, "--torch and --stack list all of a process: leave out "
+                                       "--steps, --from, --to and --phase");
     int status = ops_reading_make(&reading, asked->trace, &wish);
     if (!status) {
         put_title(sheet, asked, &reading);
@@ -170,13 +175,13 @@ static const struct option options[] = {
     {.name = "stack",
      .kind = OPTION_NUMBER,
      .value = "N",
-     .help = "a row for each op with the N functions that it was called from",
+     .help = "rows by the N functions that called it, too",
      .offset = offsetof(struct ops_values, stack),
      .low = 1,
      .high = OPS_MOST_STACK},
     {.name = "torch",
      .kind = OPTION_FLAG,
-     .help = "print the table that torch.profiler prints, byte for byte",
+     .help = "torch.profiler's own table, byte for byte",
      .offset = offsetof(struct ops_values, is_torch)},
     {.name = "sort-by",
      .kind = OPTION_CHOICE,
@@ -197,6 +202,7 @@ static const char *const about[] = {
     "The rows are those of torch.profiler's key_averages(): an op's own time is without the ops "
     "that it calls. Of a run they are of the windows in which ops were on record, of a trace of "
     "all of it. gait report has the ops of the steps alone.",
+    CHOICE_COUNTS,
     "--torch prints what prof.key_averages().table() would have printed of the same session, with "
     "the columns that the trace holds: memory where it was profiled, FLOPs where with_flops was "
     "set and shapes are there, device time where devices are on record. As there, rows stand in "
@@ -217,6 +223,6 @@ const struct answer ops_answer = {
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),
-    .choice = CHOICE_RANKS | CHOICE_RANK,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,
 };

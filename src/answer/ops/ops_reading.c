@@ -211,6 +211,7 @@ static int sum_up(struct ops_reading *reading, struct gait_trace *trace,
         .windows = reading->is_imported ? &all : process->windows,
         .window_count = reading->is_imported ? 1 : process->window_count,
         .by_shapes = wish->by_shapes,
+        .chosen = wish->chosen,
     };
     return op_sums_make(reading->ops, trace, &sums, ret_rows, &reading->count);
 }

@@ -13,9 +13,12 @@
 
 enum { OPS_MOST_STACK = 64 };
 
+struct chosen;
+
 struct ops_wish {
-    int64_t stack;       // so many functions of a stack tell rows apart; 0: none
-    bool by_shapes;      // so do the sizes of the inputs
+    int64_t stack;               // so many functions of a stack tell rows apart; 0: none
+    const struct chosen *chosen; // of sums alone, not of torch's list; NULL: all
+    bool by_shapes;              // so do the sizes of the inputs
     bool is_torch;       // with all that torch.profiler lists: Python's functions, annotations
     const char *sort_by; // NULL: in the order of their first events
 };
