@@ -276,12 +276,13 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
                                   .has_torch = report->has_torch,
                                   .steps = steps->count,
                                   .open_steps = report->open_steps};
+    struct torch_known known; // the facts point at it
     const size_t room = ledger->count + TORCH_MOST_PHASES + 1 + RUN_PART_COUNT;
     struct judged_part *parts = arena_take(&report->arena, room * sizeof *parts);
     if (!parts)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu phases", room);
     if (torch) {
-        struct torch_known known = know(torch, trace);
+        known = know(torch, trace);
         facts.torch = &known;
         facts.slow = slow_rank_of(torch, ledger->total_ns);
         facts.processor_wait_ns = torch->vitals.wait.ns;
