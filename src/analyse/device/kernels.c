@@ -44,14 +44,20 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
 
 // --- sums ------------------------------------------------------------------------------
 
+// Times of 292 years leave 128 bits, and then wrap.
+static __int128 add_wide(__int128 left, __int128 right)
+{
+    return (__int128)((unsigned __int128)left + (unsigned __int128)right);
+}
+
 static void add_up(struct kernel_sum *sum, const struct kernel_sum *row)
 {
     sum->count += row->count;
     sum->sum_ns += row->sum_ns;
     sum->told_ns += row->told_ns;
     sum->blocks_told_ns += row->blocks_told_ns;
-    sum->occupancy += row->occupancy;
-    sum->blocks_per_sm += row->blocks_per_sm;
+    sum->occupancy = add_wide(sum->occupancy, row->occupancy);
+    sum->blocks_per_sm = add_wide(sum->blocks_per_sm, row->blocks_per_sm);
     sum->least_ns = row->least_ns < sum->least_ns ? row->least_ns : sum->least_ns;
     sum->most_ns = row->most_ns > sum->most_ns ? row->most_ns : sum->most_ns;
     sum->registers = row->registers > sum->registers ? row->registers : sum->registers;

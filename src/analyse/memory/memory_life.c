@@ -141,10 +141,14 @@ static int find_place(struct walk *walk, uint32_t track, int64_t at_ns, uint32_t
     if (!status)
         status = enter(walk, nest, at_ns);
     leave(nest, at_ns, false);
-    for (size_t i = 0; i < nest->depth && !status; i++) {
+    size_t known = nest->depth; // those below have a place since they were looked at
+    while (known && !nest->open[known - 1].place)
+        known--;
+    if (known)
+        place = nest->open[known - 1].place;
+    for (size_t i = known; i < nest->depth && !status; i++) {
         struct open_span *open = &nest->open[i];
-        if (!open->place)
-            status = memory_owners_within(&walk->life->owners, place, open->site, &open->place);
+        status = memory_owners_within(&walk->life->owners, place, open->site, &open->place);
         place = open->place;
     }
     *ret_place = place;

@@ -79,10 +79,6 @@ int op_launches_open(struct op_launches *launches, uint32_t thread, int64_t star
 int op_launches_call(struct op_launches *launches, const struct launch *call)
 {
     struct op_open_stack *stack;
-    if (!launches->by)
-        launches->by = malloc(CALLS * sizeof *launches->by);
-    if (!launches->by)
-        return fail(GAIT_ERR_MEMORY, "no memory for calls");
     uint32_t *by = &launches->by[call->number % CALLS];
     *by = OP_LAUNCHED_BY_NONE;
     if (call->thread == LAUNCH_NO_THREAD)
@@ -96,9 +92,23 @@ int op_launches_call(struct op_launches *launches, const struct launch *call)
     return GAIT_OK;
 }
 
+// Threads and calls of each rank have numbers of their own.
+int op_launches_begin_rank(struct op_launches *launches)
+{
+    for (size_t i = 0; i < launches->thread_count; i++)
+        launches->threads[i].depth = 0;
+    if (!launches->by)
+        launches->by = malloc(CALLS * sizeof *launches->by);
+    if (!launches->by)
+        return fail(GAIT_ERR_MEMORY, "no memory for calls");
+    for (size_t i = 0; i < CALLS; i++)
+        launches->by[i] = OP_LAUNCHED_BY_NONE;
+    return GAIT_OK;
+}
+
 uint32_t op_launches_by(const struct op_launches *launches, const struct launch *call)
 {
-    return call && launches->by ? launches->by[call->number % CALLS] : OP_LAUNCHED_BY_NONE;
+    return call ? launches->by[call->number % CALLS] : OP_LAUNCHED_BY_NONE;
 }
 
 // Places are whole numbers below 2^32: a double holds them.

@@ -42,6 +42,9 @@ void op_launches_finish(struct op_launches *launches); // takes a zeroed struct
 GAIT_CHECK int op_launches_add(struct op_launches *launches, const struct gait_op *op,
                                struct op_launch launch);
 
+// Before the rows of each rank.
+GAIT_CHECK int op_launches_begin_rank(struct op_launches *launches);
+
 // An op of that thread, which is the next that is added.
 GAIT_CHECK int op_launches_open(struct op_launches *launches, uint32_t thread, int64_t start_ns,
                                 int64_t end_ns);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyse/time/wrap_add.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -10,7 +11,7 @@
 enum { LAUNCHED = 1 << 17, MOST_DOUBTS = 1 << 28 };
 
 // Each launch looks at the doubtful ops around it. No program has that many.
-enum { MOST_AROUND = 64 };
+enum { MOST_AROUND = 1024 };
 
 int op_paths_init(struct op_paths *paths, struct op_rows *rows)
 {
@@ -67,17 +68,29 @@ int op_paths_enter(struct op_paths *paths, const struct op_place *around, uint32
                : GAIT_OK;
 }
 
+static void give(int64_t *sum, int64_t ns)
+{
+    const int64_t before = *sum;
+    *sum = wrap_add(before, ns);
+}
+
+static void take(int64_t *sum, int64_t ns)
+{
+    const int64_t before = *sum;
+    *sum = wrap_subtract(before, ns);
+}
+
 // What one that goes launched itself, its parent did.
 static void move_self(struct op_paths *paths, uint32_t at, int64_t ns)
 {
     while (at && paths->doubts[at - 1].state == DOUBT_GONE) {
         const struct op_doubt *gone = &paths->doubts[at - 1];
-        paths->rows->rows[gone->row].self_device_ns -= ns;
-        paths->rows->rows[gone->parent_row].self_device_ns += ns;
+        take(&paths->rows->rows[gone->row].self_device_ns, ns);
+        give(&paths->rows->rows[gone->parent_row].self_device_ns, ns);
         at = gone->parent;
     }
     if (at && paths->doubts[at - 1].state == DOUBT_OPEN)
-        paths->doubts[at - 1].self_ns += ns;
+        give(&paths->doubts[at - 1].self_ns, ns);
 }
 
 void op_paths_settle(struct op_paths *paths, const struct op_place *place, bool is_gone)
@@ -88,7 +101,7 @@ void op_paths_settle(struct op_paths *paths, const struct op_place *place, bool 
     own->state = is_gone ? DOUBT_GONE : DOUBT_KEPT;
     if (!is_gone)
         return;
-    paths->rows->rows[own->row].device_ns -= own->device_ns;
+    take(&paths->rows->rows[own->row].device_ns, own->device_ns);
     move_self(paths, place->own, own->self_ns);
 }
 
@@ -103,14 +116,14 @@ void op_paths_run(struct op_paths *paths, uint32_t number, int64_t device_ns)
     const struct op_launched *launched = &paths->launched[number % LAUNCHED];
     if (!launched->is_there || launched->number != number || !launched->place.path)
         return;
-    paths->paths[launched->place.path - 1].device_ns += device_ns;
+    give(&paths->paths[launched->place.path - 1].device_ns, device_ns);
     move_self(paths, launched->place.own, device_ns);
     for (uint32_t at = launched->place.innermost; at; at = paths->doubts[at - 1].outer) {
         struct op_doubt *around = &paths->doubts[at - 1];
         if (around->state == DOUBT_GONE)
-            paths->rows->rows[around->row].device_ns -= device_ns;
+            take(&paths->rows->rows[around->row].device_ns, device_ns);
         else if (around->state == DOUBT_OPEN)
-            around->device_ns += device_ns;
+            give(&around->device_ns, device_ns);
     }
 }
 
@@ -124,10 +137,10 @@ int op_paths_sum(struct op_paths *paths)
     for (size_t i = count; i-- > 0;) {
         const struct op_path *path = &paths->paths[i];
         struct op_row *row = &paths->rows->rows[path->row];
-        all_ns[i + 1] += path->device_ns;
-        row->self_device_ns += path->device_ns;
-        row->device_ns += all_ns[i + 1];
-        all_ns[path->parent] += all_ns[i + 1];
+        give(&all_ns[i + 1], path->device_ns);
+        give(&row->self_device_ns, path->device_ns);
+        give(&row->device_ns, all_ns[i + 1]);
+        give(&all_ns[path->parent], all_ns[i + 1]);
     }
     free(all_ns);
     return GAIT_OK;

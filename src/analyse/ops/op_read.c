@@ -367,6 +367,8 @@ static int read_rank(struct capture *capture, uint32_t shard, uint32_t *tracks)
         return GAIT_OK;
     int status = open_others(capture, tracks, count);
     if (!status)
+        status = op_launches_begin_rank(&capture->launches);
+    if (!status)
         status = facts_run_rank(capture->trace, &range, &ask, 1);
     if (!status)
         status = see_others(capture, INT64_MAX);

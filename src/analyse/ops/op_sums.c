@@ -147,8 +147,8 @@ static int add_device(struct op_summing *summing, const struct fact_slice *slice
     const int64_t length = (int64_t)op_length_ns(&first);
     struct op_row *sums = &summing->rows.rows[number];
     op_rows_count(&summing->rows, number, &first);
-    sums->device_ns += length;
-    sums->self_device_ns += length;
+    sums->device_ns = wrap_add(sums->device_ns, length);
+    sums->self_device_ns = wrap_add(sums->self_device_ns, length);
     summing->has_device_rows = true;
     if (launch)
         op_paths_run(&summing->paths, launch->number, length);
@@ -192,7 +192,8 @@ static int add_call(struct op_summing *summing, const struct fact_slice *slice,
                     const struct feed_head *head, const struct op_begun *op)
 {
     const struct fact_row *row = head->row;
-    const struct launch *call = row->link ? next_call(summing, slice->launches, row) : NULL;
+    const bool is_call = row->link && site_role(summing->trace, row->site) == ROLE_RUNTIME;
+    const struct launch *call = is_call ? next_call(summing, slice->launches, row) : NULL;
     struct op_stack *stack;
     int status = stack_of(summing, call ? call->thread : LAUNCH_NO_THREAD, &stack);
     if (!status && call && call->thread != LAUNCH_NO_THREAD)

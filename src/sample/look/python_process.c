@@ -81,7 +81,7 @@ void python_process_finish(struct python_process *process)
     code_cache_finish(&process->codes);
     if (process->handle >= 0)
         close(process->handle);
-    memset(process, 0, sizeof *process);
+    *process = (struct python_process){.handle = -1}; // takes it again
 }
 
 static void become(struct python_process *process, struct python_thread *thread, uint32_t node,
