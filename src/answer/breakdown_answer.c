@@ -7,6 +7,7 @@
 #include "answer/answers.h"
 #include "answer/compat/compat_answer.h"
 #include "answer/device/device_table.h"
+#include "answer/device/ledgers.h"
 #include "base/fail.h"
 #include "base/units.h"
 #include "load/choice.h"
@@ -260,6 +261,16 @@ static void put_title(struct sheet *sheet, const struct asked *asked, const stru
     sheet_title(sheet, asked->path, text);
 }
 
+// Turns are whole: times and phases that cut one leave none (gait steps takes those that begin).
+static void put_ledgers(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
+{
+    const struct choice *choice = asked->chosen ? asked->choice : NULL;
+    if (choice && (choice->from.is_given || choice->to.is_given || choice->texts.phase))
+        sheet_put(sheet, "ledgers", value_none());
+    else
+        ledgers_put(sheet, asked->trace, turns);
+}
+
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     const struct breakdown_values *values = asked->values;
@@ -277,6 +288,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     sheet_end(sheet);
     show_devices(sheet, asked, &run);
     show_causes(sheet, asked, &run);
+    put_ledgers(sheet, asked, &run.turns);
     if (asked->choice && asked->choice->shows_steps)
         show_steps(sheet, &run);
     if (!status && values->compat)

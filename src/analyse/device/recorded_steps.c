@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/report/torch_report.h"
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/index/hash_index.h"
 #include "base/json_reader.h"
 #include "load/shard_owner.h"
-#include "load/site_role.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_STEPS = 1 << 26, EDGE_NS = 100000 };
@@ -22,7 +20,6 @@ enum { MOST_STEPS = 1 << 26, EDGE_NS = 100000 };
 struct step_search {
     struct recorded_steps *steps;
     const struct gait_trace *trace;
-    bool only_devices;
     int status;
     struct hash_index phases; // by shard and name
 };
@@ -50,11 +47,20 @@ static bool has_devices(const struct gait_trace *trace, uint32_t shard,
     return false;
 }
 
+int recorded_steps_add_phase(struct recorded_steps *steps, const struct recorded_phase *phase)
+{
+    const struct array_shape shape = {sizeof *phase, MOST_STEPS};
+    const char *name = arena_text(&steps->names, phase->name, strlen(phase->name));
+    if (!name)
+        return fail(GAIT_ERR_MEMORY, "no memory for the names of phases");
+    return array_add((void **)&steps->phases, &steps->phase_count, &steps->phase_capacity,
+                     &(struct recorded_phase){phase->shard, name, phase->ns}, shape);
+}
+
 // A new one, if there is none yet.
 static struct recorded_phase *find_phase(struct step_search *search, uint32_t shard,
                                          const char *name)
 {
-    const struct array_shape shape = {sizeof(struct recorded_phase), MOST_STEPS};
     struct recorded_steps *steps = search->steps;
     const uint32_t hash = (uint32_t)hash_mix(shard, hash_bytes(slice_of(name)));
     search->status = hash_index_reserve(&search->phases, 64);
@@ -66,15 +72,9 @@ static struct recorded_phase *find_phase(struct step_search *search, uint32_t sh
         if (row->shard == shard && !strcmp(row->name, name))
             return row;
     }
-    const struct recorded_phase row = {shard, arena_text(&steps->names, name, strlen(name)), 0};
-    search->status = row.name ? array_reserve((void **)&steps->phases, &steps->phase_capacity,
-                                              steps->phase_count + 1, shape)
-                              : fail(GAIT_ERR_MEMORY, "no memory for the names of phases");
-    if (search->status)
-        return NULL;
     hash_index_put(&search->phases, at, hash, (uint32_t)steps->phase_count);
-    steps->phases[steps->phase_count] = row;
-    return &steps->phases[steps->phase_count++];
+    search->status = recorded_steps_add_phase(steps, &(struct recorded_phase){shard, name, 0});
+    return search->status ? NULL : &steps->phases[steps->phase_count - 1];
 }
 
 static void take_phase(struct step_search *search, const struct gait_event *event, uint32_t shard)
@@ -86,33 +86,44 @@ static void take_phase(struct step_search *search, const struct gait_event *even
         phase->ns += event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
 }
 
-static void take_step(const struct gait_event *step, uint32_t shard, void *context)
+int recorded_steps_add(struct recorded_steps *steps, const struct gait_trace *trace,
+                       const struct step_row *rows, size_t count)
 {
     const struct array_shape shape = {sizeof(struct recorded_step), MOST_STEPS};
+    int status = GAIT_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        struct recorded_step made = {.track = rows[i].track,
+                                     .number = rows[i].number,
+                                     .step = {.start_ns = rows[i].start_ns}};
+        struct gait_track_info track;
+        char name[32];
+        if (rows[i].duration_ns < 0 || gait_trace_track(trace, made.track, &track) ||
+            __builtin_add_overflow(rows[i].start_ns, rows[i].duration_ns, &made.step.end_ns) ||
+            made.step.end_ns == INT64_MAX) // which stands for no end
+            continue;
+        made.shard = track.shard;
+        made.has_devices = gait_trace_metadata(trace, made.shard, meta.source) ||
+                           has_devices(trace, made.shard, &made.step);
+        const int bytes = snprintf(name, sizeof name, "step %" PRIu64, made.number);
+        made.step.name = arena_text(&steps->names, name, (size_t)bytes);
+        status = made.step.name ? array_add((void **)&steps->rows, &steps->count, &steps->capacity,
+                                            &made, shape)
+                                : fail(GAIT_ERR_MEMORY, "no memory for the names of steps");
+    }
+    return status;
+}
+
+static void take_step(const struct gait_event *step, uint32_t shard, void *context)
+{
     struct step_search *finding = context;
-    struct recorded_steps *steps = finding->steps;
-    struct recorded_step row = {.shard = shard,
-                                .track = step->track,
-                                .number = step->id,
-                                .step = {.start_ns = step->start_ns}};
-    char name[32];
+    const struct step_row row = {.start_ns = step->start_ns,
+                                 .duration_ns = step->duration_ns,
+                                 .number = step->id,
+                                 .track = step->track};
     if (!finding->status && step->kind == GAIT_KIND_SPAN)
         take_phase(finding, step, shard);
-    if (finding->status || step->kind != GAIT_KIND_STEP || step->duration_ns < 0 ||
-        __builtin_add_overflow(step->start_ns, step->duration_ns, &row.step.end_ns) ||
-        row.step.end_ns == INT64_MAX) // which stands for no end
-        return;
-    row.has_devices = gait_trace_metadata(finding->trace, shard, meta.source) ||
-                      has_devices(finding->trace, shard, &row.step);
-    if (finding->only_devices && !row.has_devices)
-        return;
-    const int bytes = snprintf(name, sizeof name, "step %" PRIu64, step->id);
-    row.step.name = arena_text(&steps->names, name, (size_t)bytes);
-    finding->status = row.step.name ? array_reserve((void **)&steps->rows, &steps->capacity,
-                                                    steps->count + 1, shape)
-                                    : fail(GAIT_ERR_MEMORY, "no memory for the names of steps");
-    if (!finding->status)
-        steps->rows[steps->count++] = row;
+    else if (!finding->status && step->kind == GAIT_KIND_STEP)
+        finding->status = recorded_steps_add(finding->steps, finding->trace, &row, 1);
 }
 
 static int by_shard(const void *left, const void *right)
@@ -125,23 +136,37 @@ static int by_shard(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace, bool only_devices,
-                        const struct chosen *chosen)
+static int by_length(const void *left, const void *right)
 {
-    struct step_search finding = {steps, trace, only_devices, GAIT_OK, {0}};
-    bool is_any = !only_devices ||
-                  (torch_report_is_imported(trace) && !site_role_any(trace, ROLE_BIT(ROLE_STEP)));
+    const struct recorded_phase *a = left, *b = right;
+    if (a->shard != b->shard)
+        return a->shard < b->shard ? -1 : 1;
+    return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+void recorded_steps_begin(struct recorded_steps *steps, const struct chosen *chosen)
+{
     *steps = (struct recorded_steps){.chosen = chosen};
     arena_init(&steps->names, MOST_NAMES);
-    for (uint32_t i = 0; i < trace->run.shard_count; i++)
-        is_any = is_any || shard_owner(trace, i) != i;
-    int status = is_any ? each_recorded_step(trace, !only_devices, take_step, &finding) : GAIT_OK;
-    hash_index_finish(&finding.phases);
-    if (!status)
-        status = finding.status;
-    if (!status && steps->count)
+}
+
+void recorded_steps_settle(struct recorded_steps *steps)
+{
+    if (steps->count)
         qsort(steps->rows, steps->count, sizeof *steps->rows, by_shard);
-    return status;
+    if (steps->phase_count)
+        qsort(steps->phases, steps->phase_count, sizeof *steps->phases, by_length);
+}
+
+int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
+                        const struct chosen *chosen)
+{
+    struct step_search finding = {steps, trace, GAIT_OK, {0}};
+    recorded_steps_begin(steps, chosen);
+    int status = each_recorded_step(trace, true, take_step, &finding);
+    hash_index_finish(&finding.phases);
+    recorded_steps_settle(steps);
+    return status ? status : finding.status;
 }
 
 const struct recorded_step *recorded_steps_of(const struct recorded_steps *steps, uint32_t shard,

@@ -9,6 +9,7 @@
 #include <gait/trace.h>
 
 #include "analyse/steps/chosen.h"
+#include "analyse/steps/steps.h"
 #include "base/arena.h"
 
 struct device_step {
@@ -32,17 +33,26 @@ struct recorded_phase { // of all steps of a process
 struct recorded_steps {
     struct recorded_step *rows;
     size_t count, capacity;
-    struct recorded_phase *phases; // in the order in which they were met
+    struct recorded_phase *phases; // of each process the longest first
     size_t phase_count, phase_capacity;
     struct arena names;
     const struct chosen *chosen;
 };
 
-// Of each process in order of start, with its phases. `only_devices`: those steps that have
-// devices on record, without phases; a run without devices is not read for them. Phases are
-// summed that begin in the chosen times; NULL: all.
+// Of each process in order of start, with its phases. Phases are summed that begin in the chosen
+// times; NULL: all.
 GAIT_CHECK int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
-                                   bool only_devices, const struct chosen *chosen);
+                                   const struct chosen *chosen);
+
+// The same, of what another has read: `begin`, what there is of each, `settle`. Rows and phases
+// come once; of a rank whose steps were marked these are its rows.
+void recorded_steps_begin(struct recorded_steps *steps, const struct chosen *chosen);
+GAIT_CHECK int recorded_steps_add(struct recorded_steps *steps, const struct gait_trace *trace,
+                                  const struct step_row *rows, size_t count);
+GAIT_CHECK int recorded_steps_add_phase(struct recorded_steps *steps,
+                                        const struct recorded_phase *phase);
+void recorded_steps_settle(struct recorded_steps *steps);
+
 // The first of that process, and how many there are.
 const struct recorded_step *recorded_steps_of(const struct recorded_steps *steps, uint32_t shard,
                                               size_t *ret_count);

@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/order/event_filter.h"
-#include "load/site_role.h"
 #include "load/sized.h"
 
 enum { MOST_ROWS = 1 << 26, IS_STEP = UINT8_MAX };
@@ -120,10 +119,7 @@ static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
 
 static int find(struct gait_derived *derived, struct gait_trace *trace)
 {
-    // where a profiler numbered the steps, those are the steps
-    const bool is_told =
-        torch_report_is_imported(trace) && !site_role_any(trace, ROLE_BIT(ROLE_STEP));
-    if (!torch_report_concerns(trace) && !is_told) {
+    if (!torch_report_finds_steps(trace)) {
         derived->why_none =
             "the run contains no PyTorch; steps that a program marks are in the recording already";
         return GAIT_OK;
