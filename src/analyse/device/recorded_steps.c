@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/job/torch_ranks.h"
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
 #include "base/fail.h"
-#include "base/index/hash_index.h"
 #include "base/json_reader.h"
 #include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
@@ -21,7 +21,6 @@ struct step_search {
     struct recorded_steps *steps;
     const struct gait_trace *trace;
     int status;
-    struct hash_index phases; // by shard and name
 };
 
 static int64_t earlier(int64_t at_ns)
@@ -45,45 +44,6 @@ static bool has_devices(const struct gait_trace *trace, uint32_t shard,
             return true;
     }
     return false;
-}
-
-int recorded_steps_add_phase(struct recorded_steps *steps, const struct recorded_phase *phase)
-{
-    const struct array_shape shape = {sizeof *phase, MOST_STEPS};
-    const char *name = arena_text(&steps->names, phase->name, strlen(phase->name));
-    if (!name)
-        return fail(GAIT_ERR_MEMORY, "no memory for the names of phases");
-    return array_add((void **)&steps->phases, &steps->phase_count, &steps->phase_capacity,
-                     &(struct recorded_phase){phase->shard, name, phase->ns}, shape);
-}
-
-// A new one, if there is none yet.
-static struct recorded_phase *find_phase(struct step_search *search, uint32_t shard,
-                                         const char *name)
-{
-    struct recorded_steps *steps = search->steps;
-    const uint32_t hash = (uint32_t)hash_mix(shard, hash_bytes(slice_of(name)));
-    search->status = hash_index_reserve(&search->phases, 64);
-    if (search->status)
-        return NULL;
-    size_t at = hash_index_first(&search->phases, hash);
-    for (; search->phases.places[at].row; at = hash_index_next(&search->phases, at)) {
-        struct recorded_phase *row = &steps->phases[search->phases.places[at].row - 1];
-        if (row->shard == shard && !strcmp(row->name, name))
-            return row;
-    }
-    hash_index_put(&search->phases, at, hash, (uint32_t)steps->phase_count);
-    search->status = recorded_steps_add_phase(steps, &(struct recorded_phase){shard, name, 0});
-    return search->status ? NULL : &steps->phases[steps->phase_count - 1];
-}
-
-static void take_phase(struct step_search *search, const struct gait_event *event, uint32_t shard)
-{
-    if (!chosen_has(search->steps->chosen, shard, event->start_ns))
-        return;
-    struct recorded_phase *phase = find_phase(search, shard, event->name);
-    if (phase)
-        phase->ns += event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
 }
 
 int recorded_steps_add(struct recorded_steps *steps, const struct gait_trace *trace,
@@ -113,6 +73,47 @@ int recorded_steps_add(struct recorded_steps *steps, const struct gait_trace *tr
     return status;
 }
 
+static int add_phase(struct recorded_steps *steps, uint32_t shard, const char *name, uint64_t ns)
+{
+    const struct array_shape shape = {sizeof *steps->phases, MOST_STEPS};
+    const struct recorded_phase phase = {shard, name, ns};
+    return array_add((void **)&steps->phases, &steps->phase_count, &steps->phase_capacity, &phase,
+                     shape);
+}
+
+// A phase counts with the step that it is of.
+static int add_phases(struct recorded_steps *steps, uint32_t shard, const struct rank_steps *rank,
+                      const struct torch_phases *phases)
+{
+    uint64_t ns[TORCH_MOST_PHASES] = {0};
+    int status = GAIT_OK;
+    for (size_t i = 0; i < rank->rank.steps; i++) {
+        if (!chosen_has(steps->chosen, shard, rank->rows[i].start_ns))
+            continue;
+        for (size_t k = rank->first_share[i]; k < rank->first_share[i + 1]; k++)
+            ns[rank->shares[k].phase] += rank->shares[k].ns;
+    }
+    for (unsigned i = 0; i < phases->count && !status; i++)
+        if (ns[i])
+            status = add_phase(steps, shard, phases->names[i], ns[i]);
+    return status;
+}
+
+int recorded_steps_add_ranks(struct recorded_steps *steps, const struct gait_trace *trace,
+                             const struct torch_ranks *ranks)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < ranks->count && !status; i++) {
+        const struct rank_steps *rank = &ranks->rows[i];
+        const uint32_t shard = ranks->survey->shard_of[rank->rank.track];
+        if (!rank->rank.is_marked)
+            status = recorded_steps_add(steps, trace, rank->rows, rank->rank.steps);
+        if (!status)
+            status = add_phases(steps, shard, rank, ranks->survey->phases);
+    }
+    return status;
+}
+
 static void take_step(const struct gait_event *step, uint32_t shard, void *context)
 {
     struct step_search *finding = context;
@@ -120,10 +121,23 @@ static void take_step(const struct gait_event *step, uint32_t shard, void *conte
                                  .duration_ns = step->duration_ns,
                                  .number = step->id,
                                  .track = step->track};
-    if (!finding->status && step->kind == GAIT_KIND_SPAN)
-        take_phase(finding, step, shard);
-    else if (!finding->status && step->kind == GAIT_KIND_STEP)
+    (void)shard;
+    if (!finding->status)
         finding->status = recorded_steps_add(finding->steps, finding->trace, &row, 1);
+}
+
+static int find_ranks(struct recorded_steps *steps, struct gait_trace *trace)
+{
+    struct torch_phases phases = {.count = 0};
+    struct inventory survey = {.phases = NULL};
+    struct torch_ranks ranks = {.keeps_pieces = false};
+    int status = torch_ranks_read(&ranks, &survey, &phases, trace);
+    if (!status)
+        status = recorded_steps_add_ranks(steps, trace, &ranks);
+    torch_ranks_finish(&ranks);
+    inventory_finish(&survey);
+    torch_phases_finish(&phases);
+    return status;
 }
 
 static int by_shard(const void *left, const void *right)
@@ -161,12 +175,15 @@ void recorded_steps_settle(struct recorded_steps *steps)
 int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
                         const struct chosen *chosen)
 {
-    struct step_search finding = {steps, trace, GAIT_OK, {0}};
+    struct step_search finding = {steps, trace, GAIT_OK};
     recorded_steps_begin(steps, chosen);
-    int status = each_recorded_step(trace, true, take_step, &finding);
-    hash_index_finish(&finding.phases);
+    int status = each_marked_step(trace, take_step, &finding);
+    if (!status)
+        status = finding.status;
+    if (!status && torch_report_finds_steps(trace))
+        status = find_ranks(steps, trace);
     recorded_steps_settle(steps);
-    return status ? status : finding.status;
+    return status;
 }
 
 const struct recorded_step *recorded_steps_of(const struct recorded_steps *steps, uint32_t shard,

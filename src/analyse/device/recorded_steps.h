@@ -12,6 +12,8 @@
 #include "analyse/steps/steps.h"
 #include "base/arena.h"
 
+struct torch_ranks;
+
 struct device_step {
     int64_t start_ns, end_ns;
     const char *name;
@@ -39,18 +41,19 @@ struct recorded_steps {
     const struct chosen *chosen;
 };
 
-// Of each process in order of start, with its phases. Phases are summed that begin in the chosen
-// times; NULL: all.
+// Of each process in order of start, with its phases. Phases are summed of the steps that begin in
+// the chosen times; NULL: of all.
 GAIT_CHECK int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
                                    const struct chosen *chosen);
 
-// The same, of what another has read: `begin`, what there is of each, `settle`. Rows and phases
-// come once; of a rank whose steps were marked these are its rows.
+// The same, of what another has read: `begin`, marked steps and the ranks once each, `settle`.
+// Names of phases belong to the trace.
 void recorded_steps_begin(struct recorded_steps *steps, const struct chosen *chosen);
 GAIT_CHECK int recorded_steps_add(struct recorded_steps *steps, const struct gait_trace *trace,
                                   const struct step_row *rows, size_t count);
-GAIT_CHECK int recorded_steps_add_phase(struct recorded_steps *steps,
-                                        const struct recorded_phase *phase);
+GAIT_CHECK int recorded_steps_add_ranks(struct recorded_steps *steps,
+                                        const struct gait_trace *trace,
+                                        const struct torch_ranks *ranks);
 void recorded_steps_settle(struct recorded_steps *steps);
 
 // The first of that process, and how many there are.

@@ -423,6 +423,24 @@ int torch_ranks_settle(struct torch_ranks *ranks)
     return status;
 }
 
+int torch_ranks_read(struct torch_ranks *ranks, struct inventory *survey,
+                     struct torch_phases *phases, struct gait_trace *trace)
+{
+    const struct pass_ask asks[] = {{&inventory_analysis, survey}, {&torch_ranks_analysis, ranks}};
+    const bool keeps_pieces = ranks->keeps_pieces;
+    torch_ranks_init(ranks, survey);
+    ranks->keeps_pieces = keeps_pieces;
+    int status = torch_phases_init(phases, trace);
+    if (!status)
+        status = inventory_init(survey, trace, phases);
+    if (!status)
+        status = pass_run(trace, asks, 2);
+    if (!status && inventory_has_facts(survey))
+        return torch_ranks_settle(ranks);
+    torch_ranks_finish(ranks);
+    return status;
+}
+
 const struct hook_facts *torch_ranks_main(const struct torch_ranks *ranks)
 {
     for (size_t i = 0; i < ranks->count; i++)

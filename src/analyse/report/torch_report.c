@@ -93,26 +93,6 @@ static int put_steps(struct run_report *report, struct job_steps *job, struct ga
     return status;
 }
 
-// For the turns: what gait_derived_open() would find in one more reading.
-static int record_steps(struct run_report *report, const struct torch_ranks *ranks,
-                        const struct gait_trace *trace)
-{
-    struct recorded_steps *recorded = &report->devices.turns.recorded;
-    const struct torch_phases *phases = &report->torch->phases;
-    int status = GAIT_OK;
-    for (size_t i = 0; i < ranks->count && !status; i++) {
-        const struct torch_rank *rank = &ranks->rows[i].rank;
-        const uint32_t shard = report->torch->survey.shard_of[rank->track];
-        if (!rank->is_marked)
-            status = recorded_steps_add(recorded, trace, ranks->rows[i].rows, rank->steps);
-        for (unsigned k = 0; k < phases->count && !status; k++)
-            if (rank->phases[k])
-                status = recorded_steps_add_phase(
-                    recorded, &(struct recorded_phase){shard, phases->names[k], rank->phases[k]});
-    }
-    return status;
-}
-
 // A run with more facts than fit into memory still has all the rest.
 static int make_job(struct run_report *report, struct torch_ranks *ranks, struct gait_trace *trace)
 {
@@ -120,7 +100,7 @@ static int make_job(struct run_report *report, struct torch_ranks *ranks, struct
     struct job_steps job = {.arena = &report->arena, .torch = torch, .ranks = ranks};
     int status = torch_ranks_settle(ranks);
     if (!status && torch_report_finds_steps(trace))
-        status = record_steps(report, ranks, trace);
+        status = recorded_steps_add_ranks(&report->devices.turns.recorded, trace, ranks);
     if (!status)
         status = job_steps_make(&job);
     if (!status)

@@ -94,20 +94,9 @@ static int by_start(const void *left, const void *right)
 
 static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
 {
-    struct torch_ranks ranks;
-    const struct pass_ask asks[] = {{&inventory_analysis, &derived->survey},
-                                    {&torch_ranks_analysis, &ranks}};
-    int status = torch_phases_init(&derived->phases, trace);
-    if (!status)
-        status = inventory_init(&derived->survey, trace, &derived->phases);
-    torch_ranks_init(&ranks, &derived->survey);
-    ranks.keeps_pieces = true;
-    if (!status)
-        status = pass_run(trace, asks, 2);
-    const bool has_facts = !status && inventory_has_facts(&derived->survey);
-    if (has_facts)
-        status = torch_ranks_settle(&ranks);
-    for (size_t i = 0; has_facts && !status && i < ranks.count; i++)
+    struct torch_ranks ranks = {.keeps_pieces = true};
+    int status = torch_ranks_read(&ranks, &derived->survey, &derived->phases, trace);
+    for (size_t i = 0; !status && i < ranks.count; i++)
         add_rank(derived, &ranks.rows[i]);
     torch_ranks_finish(&ranks);
     if (derived->status)
