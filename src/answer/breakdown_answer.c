@@ -267,8 +267,10 @@ static void put_ledgers(struct sheet *sheet, const struct asked *asked, const st
     const struct choice *choice = asked->chosen ? asked->choice : NULL;
     if (choice && (choice->from.is_given || choice->to.is_given || choice->texts.phase))
         sheet_put(sheet, "ledgers", value_none());
-    else
+    else {
         ledgers_put(sheet, asked->trace, turns);
+        ledgers_show(sheet, asked->trace, turns);
+    }
 }
 
 static int put(struct sheet *sheet, const struct asked *asked)
@@ -321,6 +323,8 @@ static const char *const about[] = {
     "The work that ends an idle time shows its cause: the host launched it late, the launch took "
     "time, it waited for other work (dependency), or it followed the kernel before it at once "
     "(gap, below 3 us).",
+    "Turns last from step to step (gait steps): what devices did, and while they were idle the "
+    "host.",
     "--steps takes a value behind = alone: the numbers that gait steps prints. A choice of steps, "
     "time or phase cuts the work of devices at its edges: the whole of --steps=5..9 is the sum of "
     "these steps, and --from T and --to T part the whole in two. The steps that are shown begin in "

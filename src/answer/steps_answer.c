@@ -106,55 +106,7 @@ static void put_devices(struct sheet *sheet, const struct asked *asked, const st
     sheet_end(sheet);
 }
 
-// --- for people ---------------------------------------------------------------------------
-
-// Each column of the screen, and the parts that it sums.
-#define BIT(part) (1u << (part))
-#define SHOWN(X)                                                                                   \
-    X("comp.", BIT(LANE_COMPUTE))                                                                  \
-    X("comm", BIT(LANE_COMM))                                                                      \
-    X("copies", BIT(LANE_COPY))                                                                    \
-    X("input", BIT(ACTIVITY_INPUT))                                                                \
-    X("blocked", BIT(ACTIVITY_BLOCKING))                                                           \
-    X("calls", BIT(ACTIVITY_ALLOC) | BIT(ACTIVITY_LAUNCH))                                         \
-    X("ops", BIT(ACTIVITY_OP))                                                                     \
-    X("Python", BIT(ACTIVITY_PYTHON))                                                              \
-    X("none", BIT(TURN_NOTHING))
-static const unsigned shown[] = {
-#define X(text, parts) parts,
-    SHOWN(X)
-#undef X
-};
-enum { SHOWN_COUNT = sizeof shown / sizeof shown[0] };
-
-static void show_rank(struct sheet *sheet, const struct asked *asked, const struct turn_rank *rank)
-{
-    struct value cells[1 + SHOWN_COUNT] = {
-        value_int(device_rank_number(asked->trace, rank->shard))};
-    for (size_t i = 0; i < SHOWN_COUNT; i++) {
-        uint64_t ns = 0;
-        for (unsigned part = 0; part < TURN_PARTS; part++)
-            ns += shown[i] >> part & 1 ? rank->sums.ns[part] : 0;
-        cells[1 + i] = value_share(ns, rank->told_ns);
-    }
-    sheet_row(sheet, cells, 0);
-}
-
-static void show_shares(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
-{
-    static const struct column columns[1 + SHOWN_COUNT] = {{.label = "", .width = 12},
-#define X(text, parts) {.label = text, .unit = UNIT_SHARE, .width = 7},
-                                                           SHOWN(X)
-#undef X
-    };
-    static const struct table table = {
-        .heading = "Turns, rank", COLUMNS_ARE(columns), .most = 64, .more = "more"};
-    sheet_table(sheet, &table);
-    for (size_t i = 0; i < turns->count; i++)
-        if (turns->ranks[i].told)
-            show_rank(sheet, asked, &turns->ranks[i]);
-    sheet_end(sheet);
-}
+// --- all of it ---------------------------------------------------------------------------
 
 static int put(struct sheet *sheet, const struct asked *asked)
 {
@@ -171,7 +123,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     sheet_title(sheet, asked->path, steps ? title : "No step is on record");
     put_steps(sheet, asked, &turns);
     ledgers_put(sheet, asked->trace, &turns);
-    show_shares(sheet, asked, &turns);
+    ledgers_show(sheet, asked->trace, &turns);
     put_devices(sheet, asked, &turns);
     turns_finish(&turns);
     return GAIT_OK;

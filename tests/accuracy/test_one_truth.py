@@ -147,3 +147,21 @@ def test_turns_are_of_chosen_steps_and_never_cut(gait, tmp_path):
     assert ledgers_of(gait, "breakdown", "--steps=2..4", run) == steps
     for cut in (["--from", "1ms"], ["--to", "3s"], ["--phase", "forward"]):
         assert ledgers_of(gait, "breakdown", *cut, run) is None
+
+
+def test_people_read_the_same_turns(gait, tmp_path):
+    stored_runs.unpack(tmp_path)
+    run = tmp_path / "h200"
+    (ledger,) = [row for row in ledgers_of(gait, "steps", run) if row["device"]]
+    for command in ("steps", "breakdown", "report"):
+        row = gait(command, run).stdout.split("\nTurns, rank")[1].splitlines()[1]
+        shares = [0 if share == "<0.1" else float(share) for share in re.findall(r"(\S+) %", row)]
+        parts = [100 * part["share"] for part in ledger["device"]]
+        parts[5:7] = [sum(parts[5:7])]  # calls of the runtime
+        assert shares == pytest.approx(parts, abs=0.06)
+        page = gait(command, "--format", "html", run).stdout.split("Turns of all ranks</caption>")[
+            1
+        ]
+        told = re.findall(r'class="words">(\w+)</th>', page.split("</table>")[0])
+        assert told == [part["id"] for part in ledger["device"] if part["ns"]]
+        assert "Turns" not in gait(command, tmp_path / "ddp").stdout  # no device is on record

@@ -104,3 +104,91 @@ void ledgers_put(struct sheet *sheet, const struct gait_trace *trace, const stru
         put_ledger(sheet, trace, turns, &turns->ranks[i]);
     sheet_end(sheet);
 }
+
+// --- for people ---------------------------------------------------------------------------
+
+// Each column of the screen, and the parts that it sums.
+#define BIT(part) (1u << (part))
+#define SHOWN(X)                                                                                   \
+    X("comp.", BIT(LANE_COMPUTE))                                                                  \
+    X("comm", BIT(LANE_COMM))                                                                      \
+    X("copies", BIT(LANE_COPY))                                                                    \
+    X("input", BIT(ACTIVITY_INPUT))                                                                \
+    X("blocked", BIT(ACTIVITY_BLOCKING))                                                           \
+    X("calls", BIT(ACTIVITY_ALLOC) | BIT(ACTIVITY_LAUNCH))                                         \
+    X("ops", BIT(ACTIVITY_OP))                                                                     \
+    X("Python", BIT(ACTIVITY_PYTHON))                                                              \
+    X("none", BIT(TURN_NOTHING))
+static const unsigned shown[] = {
+#define X(text, parts) parts,
+    SHOWN(X)
+#undef X
+};
+enum { SHOWN_COUNT = sizeof shown / sizeof shown[0] };
+
+static void show_rank(struct sheet *sheet, const struct gait_trace *trace,
+                      const struct turn_rank *rank)
+{
+    struct value cells[1 + SHOWN_COUNT] = {value_int(device_rank_number(trace, rank->shard))};
+    for (size_t i = 0; i < SHOWN_COUNT; i++) {
+        uint64_t ns = 0;
+        for (unsigned part = 0; part < TURN_PARTS; part++)
+            ns += shown[i] >> part & 1 ? rank->sums.ns[part] : 0;
+        cells[1 + i] = value_share(ns, rank->told_ns);
+    }
+    sheet_row(sheet, cells, 0);
+}
+
+static void show_shares(struct sheet *sheet, const struct gait_trace *trace,
+                        const struct turns *turns)
+{
+    static const struct column columns[1 + SHOWN_COUNT] = {{.label = "", .width = 12},
+#define X(text, parts) {.label = text, .unit = UNIT_SHARE, .width = 7},
+                                                           SHOWN(X)
+#undef X
+    };
+    static const struct table table = {
+        .heading = "Turns, rank", COLUMNS_ARE(columns), .most = 16, .more = "more"};
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < turns->count; i++)
+        if (turns->ranks[i].told)
+            show_rank(sheet, trace, &turns->ranks[i]);
+    sheet_end(sheet);
+}
+
+// A bar a part, of all ranks together.
+static void show_bars(struct sheet *sheet, const struct turn_sums *sums, uint64_t total_ns)
+{
+    static const struct column columns[] = {
+        {.label = "", .flags = COLUMN_LEFT},
+        {.label = "total", .unit = UNIT_NS},
+        {.label = "share", .unit = UNIT_SHARE},
+        {.label = "", .flags = COLUMN_BAR},
+    };
+    static const struct table table = {
+        .heading = "Turns of all ranks", COLUMNS_ARE(columns), .is_of_page = true};
+    sheet_table(sheet, &table);
+    for (unsigned part = 0; part < TURN_PARTS; part++) {
+        const struct value ns = value_uint(sums->ns[part]);
+        const struct value cells[] = {value_text(part_ids[part]), ns,
+                                      value_share(sums->ns[part], total_ns), ns};
+        if (sums->ns[part])
+            sheet_row(sheet, cells, 0);
+    }
+    sheet_end(sheet);
+}
+
+void ledgers_show(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns)
+{
+    struct turn_sums sums = {0};
+    uint64_t total_ns = 0;
+    for (size_t i = 0; i < turns->count; i++) {
+        total_ns += turns->ranks[i].told_ns;
+        for (unsigned part = 0; part < TURN_PARTS; part++)
+            sums.ns[part] += turns->ranks[i].sums.ns[part];
+    }
+    if (!total_ns)
+        return;
+    show_bars(sheet, &sums, total_ns);
+    show_shares(sheet, trace, turns);
+}

@@ -9,6 +9,10 @@
 struct sheet;
 struct turns;
 
+// For people: what part of the turns of each rank is what; pages have it of all ranks as bars,
+// too. Nothing where no turn has devices on record.
+void ledgers_show(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns);
+
 // The table `ledgers`, for scripts.
 void ledgers_put(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns);
 

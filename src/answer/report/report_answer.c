@@ -570,6 +570,7 @@ static int put_all(const struct making *making)
         torch_answer_put_more(making->sheet, report);
     device_ledger_put(making->sheet, making->trace, &report->devices);
     ledgers_put(making->sheet, making->trace, &report->devices.turns);
+    ledgers_show(making->sheet, making->trace, &report->devices.turns);
     sheet_put(making->sheet, "ledger_failure", value_text(report->ledger_failure));
     sheet_put(making->sheet, "wall_ns", value_int(report->wall_ns));
     sheet_put(making->sheet, "events", value_uint(report->events));
