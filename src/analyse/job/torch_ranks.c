@@ -10,6 +10,7 @@
 #include "analyse/steps/shard_facts.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "load/site_role.h"
 
 enum { MOST_MARKS = 1 << 25, MOST_RANKS = 1 << 20 };
 
@@ -426,7 +427,10 @@ int torch_ranks_settle(struct torch_ranks *ranks)
 int torch_ranks_read(struct torch_ranks *ranks, struct inventory *survey,
                      struct torch_phases *phases, struct gait_trace *trace)
 {
-    const struct pass_ask asks[] = {{&inventory_analysis, survey}, {&torch_ranks_analysis, ranks}};
+    struct analysis of_ranks = torch_ranks_analysis;
+    const struct pass_ask asks[] = {{&inventory_analysis, survey}, {&of_ranks, ranks}};
+    if (!site_role_any(trace, ROLE_BIT(ROLE_PHASE)))
+        of_ranks.columns &= ~(uint32_t)GAIT_COLUMN_ARGS; // which hooks of gait alone have
     const bool keeps_pieces = ranks->keeps_pieces;
     torch_ranks_init(ranks, survey);
     ranks->keeps_pieces = keeps_pieces;
