@@ -120,6 +120,13 @@ def test_ledgers(told):
         assert not parts or sum(parts.values()) == row["total_ns"]
         for part in ("computing", "communication", "copies"):
             assert parts.get(part, 0) == sum(step[part + "_ns"] or 0 for step in turns)
+        host = {part["id"]: part["ns"] for part in row["host"]}
+        assert sum(host.values()) == row["total_ns"]
+        if told["report"]["rank_count"] == 1:
+            phases = {part["name"]: part["total_ns"] for part in told["report"]["phases"]}
+            of_steps = {name: ns for name, ns in host.items() if name in phases}
+            assert of_steps == {name: ns for name, ns in phases.items() if ns}
+            assert set(host) - set(of_steps) <= {"between"}
 
 
 def ledgers_of(gait, *words):

@@ -102,11 +102,12 @@ static int add_phases(struct recorded_steps *steps, uint32_t shard, const struct
 int recorded_steps_add_ranks(struct recorded_steps *steps, const struct gait_trace *trace,
                              const struct torch_ranks *ranks)
 {
+    const bool has_steps = torch_report_finds_steps(trace);
     int status = GAIT_OK;
     for (size_t i = 0; i < ranks->count && !status; i++) {
         const struct rank_steps *rank = &ranks->rows[i];
         const uint32_t shard = ranks->survey->shard_of[rank->rank.track];
-        if (!rank->rank.is_marked)
+        if (has_steps && !rank->rank.is_marked)
             status = recorded_steps_add(steps, trace, rank->rows, rank->rank.steps);
         if (!status)
             status = add_phases(steps, shard, rank, ranks->survey->phases);
@@ -180,7 +181,7 @@ int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
     int status = each_marked_step(trace, take_step, &finding);
     if (!status)
         status = finding.status;
-    if (!status && torch_report_finds_steps(trace))
+    if (!status && (torch_report_concerns(trace) || torch_report_is_imported(trace)))
         status = find_ranks(steps, trace);
     recorded_steps_settle(steps);
     return status;

@@ -99,7 +99,7 @@ static int make_job(struct run_report *report, struct torch_ranks *ranks, struct
     struct torch_report *torch = report->torch;
     struct job_steps job = {.arena = &report->arena, .torch = torch, .ranks = ranks};
     int status = torch_ranks_settle(ranks);
-    if (!status && torch_report_finds_steps(trace))
+    if (!status)
         status = recorded_steps_add_ranks(&report->devices.turns.recorded, trace, ranks);
     if (!status)
         status = job_steps_make(&job);

@@ -37,22 +37,31 @@ static void put_device_parts(struct sheet *sheet, const struct turn_sums *sums, 
     sheet_end(sheet);
 }
 
-// The phases of the steps; what of a step has none, and what lies between steps.
+static uint64_t phases_of(const struct recorded_steps *recorded, uint32_t shard)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < recorded->phase_count; i++)
+        ns += recorded->phases[i].shard == shard ? recorded->phases[i].ns : 0;
+    return ns;
+}
+
+// The phases of the steps; what of a step has none, and what lies between steps. Of another tool's
+// trace phases are known by the names of ranges and ops: one without them tells nothing.
 static void put_host_parts(struct sheet *sheet, const struct recorded_steps *recorded,
                            const struct turn_rank *rank)
 {
     static const struct table table = {.key = "host", COLUMNS_ARE(part_columns)};
-    const uint64_t total_ns = rank->total_ns;
-    uint64_t phases_ns = 0;
-    sheet_table(sheet, &table);
-    for (size_t i = 0; i < recorded->phase_count; i++) {
-        if (recorded->phases[i].shard != rank->shard)
-            continue;
-        put_part(sheet, recorded->phases[i].name, recorded->phases[i].ns, total_ns);
-        phases_ns += recorded->phases[i].ns;
-    }
+    const uint64_t total_ns = rank->total_ns, phases_ns = phases_of(recorded, rank->shard);
     uint64_t host_ns = rank->host_ns > total_ns ? total_ns : rank->host_ns; // steps may overlap
     host_ns = host_ns > phases_ns ? host_ns : phases_ns;
+    if (host_ns > total_ns || (rank->is_imported && !phases_ns)) {
+        sheet_put(sheet, "host", value_none());
+        return;
+    }
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < recorded->phase_count; i++)
+        if (recorded->phases[i].shard == rank->shard)
+            put_part(sheet, recorded->phases[i].name, recorded->phases[i].ns, total_ns);
     if (host_ns > phases_ns)
         put_part(sheet, "no_phase", host_ns - phases_ns, total_ns);
     if (total_ns > host_ns)
@@ -90,10 +99,7 @@ static void put_ledger(struct sheet *sheet, const struct gait_trace *trace,
         put_device_parts(sheet, &rank->sums, rank->told_ns);
     else
         sheet_put(sheet, "device", value_none());
-    if (rank->is_imported)
-        sheet_put(sheet, "host", value_none());
-    else
-        put_host_parts(sheet, &turns->recorded, rank);
+    put_host_parts(sheet, &turns->recorded, rank);
 }
 
 void ledgers_put(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns)
