@@ -7,6 +7,7 @@
 #include "answer/answers.h"
 #include "answer/compat/compat_answer.h"
 #include "answer/device/device_table.h"
+#include "answer/device/ledgers.h"
 #include "base/fail.h"
 #include "base/units.h"
 #include "load/choice.h"
@@ -260,6 +261,18 @@ static void put_title(struct sheet *sheet, const struct asked *asked, const stru
     sheet_title(sheet, asked->path, text);
 }
 
+// Turns are whole: times and phases that cut one leave none (gait steps takes those that begin).
+static void put_ledgers(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
+{
+    const struct choice *choice = asked->chosen ? asked->choice : NULL;
+    if (choice && (choice->from.is_given || choice->to.is_given || choice->texts.phase))
+        sheet_put(sheet, "ledgers", value_none());
+    else {
+        ledgers_put(sheet, asked->trace, turns);
+        ledgers_show(sheet, asked->trace, turns);
+    }
+}
+
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     const struct breakdown_values *values = asked->values;
@@ -277,6 +290,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     sheet_end(sheet);
     show_devices(sheet, asked, &run);
     show_causes(sheet, asked, &run);
+    put_ledgers(sheet, asked, &run.turns);
     if (asked->choice && asked->choice->shows_steps)
         show_steps(sheet, &run);
     if (!status && values->compat)
@@ -309,6 +323,8 @@ static const char *const about[] = {
     "The work that ends an idle time shows its cause: the host launched it late, the launch took "
     "time, it waited for other work (dependency), or it followed the kernel before it at once "
     "(gap, below 3 us).",
+    "Turns last from step to step (gait steps): what devices did, and while they were idle the "
+    "host.",
     "--steps takes a value behind = alone: the numbers that gait steps prints. A choice of steps, "
     "time or phase cuts the work of devices at its edges: the whole of --steps=5..9 is the sum of "
     "these steps, and --from T and --to T part the whole in two. The steps that are shown begin in "

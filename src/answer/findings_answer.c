@@ -3,10 +3,10 @@
 // not, or has no evidence; and what to try.
 #include <stdio.h>
 
-#include "analyse/device/device_run.h"
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
 #include "answer/answers.h"
+#include "answer/device/ledgers.h"
 #include "answer/sentence_text.h"
 #include "load/choice.h"
 
@@ -174,19 +174,16 @@ static void put_report(struct sheet *sheet, const struct run_report *report)
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     struct run_report report;
-    struct device_run run = {.count = 0};
-    int status = run_report_make(&report, asked->trace);
-    if (!status)
-        status = device_run_make(&run, asked->trace, NULL);
+    const int status = run_report_make(&report, asked->trace);
     if (!status) {
         sheet_title(sheet, asked->path, "What stands out, and what to try");
         sheet_table(sheet, &table);
         put_phases(sheet, &report);
-        put_devices(sheet, &run);
+        put_devices(sheet, &report.devices);
         sheet_end(sheet);
         put_report(sheet, &report);
+        ledgers_put(sheet, asked->trace, &report.devices.turns);
     }
-    device_run_finish(&run);
     run_report_finish(&report);
     return status;
 }

@@ -6,9 +6,9 @@
 #include "analyse/device/turns.h"
 #include "answer/answers.h"
 #include "answer/device/device_table.h"
+#include "answer/device/ledgers.h"
 #include "base/units.h"
 #include "load/choice.h"
-#include "vocabulary/metadata.h"
 
 static const struct column step_columns[] = {
     {.key = "name", .label = "", .flags = COLUMN_LEFT, .width = 15},
@@ -35,17 +35,6 @@ static const struct column device_columns[] = {
 };
 static const struct table device_table = {
     .key = "devices", .heading = "Devices, rank", COLUMNS_ARE(device_columns)};
-
-// The parts of a ledger by their names, in the order of struct turn_sums.
-static const char *const part_ids[TURN_PARTS] = {
-    [LANE_COMPUTE] = "computing",
-    [LANE_COMM] = "communication",
-    [LANE_COPY] = "copies",
-#define X(identifier, id) [ACTIVITY_##identifier] = id,
-    HOST_ACTIVITIES(X)
-#undef X
-        [TURN_NOTHING] = "nothing",
-};
 
 static uint64_t length(int64_t from_ns, int64_t until_ns)
 {
@@ -117,150 +106,7 @@ static void put_devices(struct sheet *sheet, const struct asked *asked, const st
     sheet_end(sheet);
 }
 
-// --- ledgers ----------------------------------------------------------------------------
-
-static const struct column ledger_columns[] = {
-    {.key = "base"}, {.key = "rank"}, {.key = "steps"}, {.key = "total_ns"}, {.key = "file"}};
-static const struct column part_columns[] = {{.key = "id"}, {.key = "ns"}, {.key = "share"}};
-
-static void put_part(struct sheet *sheet, const char *id, uint64_t ns, uint64_t total_ns)
-{
-    const struct value cells[] = {value_text(id), value_uint(ns), value_share(ns, total_ns)};
-    sheet_row(sheet, cells, 0);
-}
-
-// What devices did; of idle time, what the host did then.
-static void put_device_parts(struct sheet *sheet, const struct turn_sums *sums, uint64_t total_ns)
-{
-    static const struct table table = {.key = "device", COLUMNS_ARE(part_columns)};
-    sheet_table(sheet, &table);
-    for (unsigned i = 0; i < TURN_PARTS; i++)
-        put_part(sheet, part_ids[i], sums->ns[i], total_ns);
-    sheet_end(sheet);
-}
-
-// The phases of the steps; what of a step has none, and what lies between steps.
-static void put_host_parts(struct sheet *sheet, const struct turns *turns,
-                           const struct turn_rank *rank, uint64_t total_ns)
-{
-    static const struct table table = {.key = "host", COLUMNS_ARE(part_columns)};
-    const struct recorded_steps *recorded = &turns->recorded;
-    uint64_t phases_ns = 0, host_ns = 0;
-    sheet_table(sheet, &table);
-    for (size_t i = 0; i < recorded->phase_count; i++) {
-        if (recorded->phases[i].shard != rank->shard)
-            continue;
-        put_part(sheet, recorded->phases[i].name, recorded->phases[i].ns, total_ns);
-        phases_ns += recorded->phases[i].ns;
-    }
-    for (size_t i = 0; i < rank->count; i++)
-        host_ns += length(rank->turns[i].start_ns, rank->turns[i].host_end_ns);
-    host_ns = host_ns > total_ns ? total_ns : host_ns; // steps may overlap
-    host_ns = host_ns > phases_ns ? host_ns : phases_ns;
-    if (host_ns > phases_ns)
-        put_part(sheet, "no_phase", host_ns - phases_ns, total_ns);
-    if (total_ns > host_ns)
-        put_part(sheet, "between", total_ns - host_ns, total_ns);
-    sheet_end(sheet);
-}
-
-static void begin_ledger(struct sheet *sheet, const struct asked *asked,
-                         const struct turn_rank *rank, size_t steps, uint64_t total_ns)
-{
-    const char *source = gait_trace_metadata(asked->trace, rank->shard, meta.source);
-    struct gait_shard_info shard;
-    const bool is_known = !gait_trace_shard(asked->trace, rank->shard, &shard);
-    const struct value cells[] = {value_text("turn"),
-                                  value_int(device_rank_number(asked->trace, rank->shard)),
-                                  value_uint(steps), value_uint(total_ns),
-                                  source     ? value_json(source)
-                                  : is_known ? value_text(shard.path)
-                                             : value_none()};
-    sheet_row(sheet, cells, 0);
-}
-
-// Where devices are on record in some of the turns alone, those have a ledger of their own.
-static void put_ledger(struct sheet *sheet, const struct asked *asked, const struct turns *turns,
-                       const struct turn_rank *rank)
-{
-    uint64_t all_ns = 0;
-    for (size_t i = 0; i < rank->count; i++)
-        all_ns += length(rank->turns[i].start_ns, rank->turns[i].end_ns);
-    const bool is_apart = rank->told && rank->told < rank->count;
-    if (is_apart) {
-        begin_ledger(sheet, asked, rank, rank->told, rank->told_ns);
-        put_device_parts(sheet, &rank->sums, rank->told_ns);
-        sheet_put(sheet, "host", value_none());
-    }
-    begin_ledger(sheet, asked, rank, rank->count, all_ns);
-    if (rank->told && !is_apart)
-        put_device_parts(sheet, &rank->sums, rank->told_ns);
-    else
-        sheet_put(sheet, "device", value_none());
-    if (rank->is_imported)
-        sheet_put(sheet, "host", value_none());
-    else
-        put_host_parts(sheet, turns, rank, all_ns);
-}
-
-static void put_ledgers(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
-{
-    static const struct table table = {.key = "ledgers", COLUMNS_ARE(ledger_columns)};
-    sheet_table(sheet, &table);
-    for (size_t i = 0; i < turns->count; i++)
-        put_ledger(sheet, asked, turns, &turns->ranks[i]);
-    sheet_end(sheet);
-}
-
-// --- for people ---------------------------------------------------------------------------
-
-// Each column of the screen, and the parts that it sums.
-#define BIT(part) (1u << (part))
-#define SHOWN(X)                                                                                   \
-    X("comp.", BIT(LANE_COMPUTE))                                                                  \
-    X("comm", BIT(LANE_COMM))                                                                      \
-    X("copies", BIT(LANE_COPY))                                                                    \
-    X("input", BIT(ACTIVITY_INPUT))                                                                \
-    X("blocked", BIT(ACTIVITY_BLOCKING))                                                           \
-    X("calls", BIT(ACTIVITY_ALLOC) | BIT(ACTIVITY_LAUNCH))                                         \
-    X("ops", BIT(ACTIVITY_OP))                                                                     \
-    X("Python", BIT(ACTIVITY_PYTHON))                                                              \
-    X("none", BIT(TURN_NOTHING))
-static const unsigned shown[] = {
-#define X(text, parts) parts,
-    SHOWN(X)
-#undef X
-};
-enum { SHOWN_COUNT = sizeof shown / sizeof shown[0] };
-
-static void show_rank(struct sheet *sheet, const struct asked *asked, const struct turn_rank *rank)
-{
-    struct value cells[1 + SHOWN_COUNT] = {
-        value_int(device_rank_number(asked->trace, rank->shard))};
-    for (size_t i = 0; i < SHOWN_COUNT; i++) {
-        uint64_t ns = 0;
-        for (unsigned part = 0; part < TURN_PARTS; part++)
-            ns += shown[i] >> part & 1 ? rank->sums.ns[part] : 0;
-        cells[1 + i] = value_share(ns, rank->told_ns);
-    }
-    sheet_row(sheet, cells, 0);
-}
-
-static void show_shares(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
-{
-    static const struct column columns[1 + SHOWN_COUNT] = {{.label = "", .width = 12},
-#define X(text, parts) {.label = text, .unit = UNIT_SHARE, .width = 7},
-                                                           SHOWN(X)
-#undef X
-    };
-    static const struct table table = {
-        .heading = "Turns, rank", COLUMNS_ARE(columns), .most = 64, .more = "more"};
-    sheet_table(sheet, &table);
-    for (size_t i = 0; i < turns->count; i++)
-        if (turns->ranks[i].told)
-            show_rank(sheet, asked, &turns->ranks[i]);
-    sheet_end(sheet);
-}
+// --- all of it ---------------------------------------------------------------------------
 
 static int put(struct sheet *sheet, const struct asked *asked)
 {
@@ -271,13 +117,13 @@ static int put(struct sheet *sheet, const struct asked *asked)
     if (status)
         return status;
     for (size_t i = 0; i < turns.count; i++)
-        steps += turns.ranks[i].count;
+        steps += turns.ranks[i].steps;
     snprintf(title, sizeof title, "%zu step%s of %zu rank%s", steps, units_plural(steps),
              turns.count, units_plural(turns.count));
     sheet_title(sheet, asked->path, steps ? title : "No step is on record");
     put_steps(sheet, asked, &turns);
-    put_ledgers(sheet, asked, &turns);
-    show_shares(sheet, asked, &turns);
+    ledgers_put(sheet, asked->trace, &turns);
+    ledgers_show(sheet, asked->trace, &turns);
     put_devices(sheet, asked, &turns);
     turns_finish(&turns);
     return GAIT_OK;

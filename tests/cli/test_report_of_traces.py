@@ -57,6 +57,25 @@ def test_steps_and_phases_of_a_trace_of_torchs_profiler(gait, tmp_path):
     assert sum(phases.values()) == STEPS * STEP_US * 1000
 
 
+def test_the_ledgers_host_list_of_a_trace_has_its_phases(gait, tmp_path):
+    rows = steps()
+    for row in rows[-len(rows) // 2 :]:
+        row["ts"] += 250  # between the fourth step and the fifth
+    whole = report(gait, tmp_path, rows)["ledgers"]
+    cache = {"GAIT_CACHE_DIR": str(tmp_path / "cache")}
+    some = gait("steps", "--json", "--steps=5..6", "trace.json", env=cache)
+    for (ledger,), count, between in (
+        (whole, STEPS, 250_000),
+        (json.loads(some.stdout)["ledgers"], 2, 250_000),  # 6 is the fourth
+    ):
+        us = count * 1000
+        assert {part["id"]: part["ns"] for part in ledger["host"]} == {
+            "backward": 300 * us, "other": 300 * us, "forward": 200 * us,
+            "input": 100 * us, "optimizer": 100 * us, "between": between,
+        }  # fmt: skip
+        assert ledger["total_ns"] == STEP_US * us + between
+
+
 def test_a_report_of_a_trace_does_not_speak_of_gait(gait, tmp_path):
     rows = [row for row in steps() if not row["name"].startswith("Optimizer")]
     finding = next(x for x in report(gait, tmp_path, rows)["findings"] if x["id"] == "no_optimizer")

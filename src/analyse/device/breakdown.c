@@ -419,10 +419,12 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     device_sweep_init(&part->all);
     device_sweep_init(&part->blank);
     int status = find_kinds(trace, &part->kinds);
-    const struct recorded_step *own = recorded_steps_of(&run->recorded, shard, &own_count);
-    part->has_own_steps = own_count > 0;
+    const struct recorded_step *own = recorded_steps_of(&run->turns.recorded, shard, &own_count);
     for (size_t i = 0; i < own_count && !status; i++)
-        status = add_step(part, &own[i].step, false);
+        if (own[i].has_devices) {
+            part->has_own_steps = true;
+            status = add_step(part, &own[i].step, false);
+        }
     part->chosen = run->chosen;
     return status || !run->chosen ? status : add_chosen(part, &run->times[shard]);
 }

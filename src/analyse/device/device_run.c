@@ -52,15 +52,16 @@ static int find_spans(struct spans *spans, struct gait_trace *trace)
                               spans);
 }
 
-// Of a recorded run devices are known in some steps alone, those of `recorded`.
+// Of a recorded run devices are known in some steps alone.
 static int leave_known(const struct device_run *run, uint32_t shard)
 {
     struct intervals known = {.count = 0};
     size_t count;
-    const struct recorded_step *steps = recorded_steps_of(&run->recorded, shard, &count);
+    const struct recorded_step *steps = recorded_steps_of(&run->turns.recorded, shard, &count);
     int status = GAIT_OK;
     for (size_t i = 0; i < count && !status; i++)
-        status = intervals_add(&known, steps[i].step.start_ns, steps[i].step.end_ns);
+        if (steps[i].has_devices)
+            status = intervals_add(&known, steps[i].step.start_ns, steps[i].step.end_ns);
     intervals_join(&known);
     if (!status)
         status = intervals_intersect(&run->times[shard], &known);
@@ -99,17 +100,24 @@ static int find_times(struct device_run *run, struct gait_trace *trace)
 
 // --- all ranks ---------------------------------------------------------------------------
 
-int device_run_make(struct device_run *run, struct gait_trace *trace, const struct chosen *chosen)
+int device_run_read(struct device_run *run, struct gait_trace *trace)
 {
-    const struct fact_ask ask = {&breakdown_consumer, run};
-    *run = (struct device_run){.chosen = chosen};
-    int status = recorded_steps_find(&run->recorded, trace, true, NULL);
-    if (!status && chosen)
-        status = find_times(run, trace);
+    const struct fact_ask asks[] = {{&breakdown_consumer, run}, {&turns_consumer, &run->turns}};
+    int status = run->chosen ? find_times(run, trace) : GAIT_OK;
     if (!status)
-        status = facts_run(trace, &ask, 1);
+        status = facts_run(trace, asks, 2);
     if (status)
         device_run_finish(run);
+    return status;
+}
+
+int device_run_make(struct device_run *run, struct gait_trace *trace, const struct chosen *chosen)
+{
+    *run = (struct device_run){.chosen = chosen, .turns.chosen = chosen};
+    const int status = recorded_steps_find(&run->turns.recorded, trace, chosen);
+    if (!status)
+        return device_run_read(run, trace);
+    device_run_finish(run);
     return status;
 }
 
@@ -123,6 +131,6 @@ void device_run_finish(struct device_run *run)
     for (uint32_t i = 0; i < run->shard_count; i++)
         intervals_finish(&run->times[i]);
     free(run->times);
-    recorded_steps_finish(&run->recorded);
+    turns_finish(&run->turns);
     *run = (struct device_run){.count = 0};
 }

@@ -4,14 +4,14 @@
 #define GAIT_ANALYSE_DEVICE_RUN_H
 
 #include "analyse/device/breakdown.h"
-#include "analyse/device/recorded_steps.h"
+#include "analyse/device/turns.h"
 #include "analyse/steps/chosen.h"
 
 struct device_run {
     struct breakdown_rank
         *ranks; // of shards with device events or steps, and all that were imported
     size_t count, capacity;
-    struct recorded_steps recorded; // which their names belong to
+    struct turns turns; // read with them; names belong to the steps that it found
     const struct chosen *chosen;
     struct intervals *times; // of each shard: what of the chosen times `whole` is of
     uint32_t shard_count;
@@ -21,6 +21,9 @@ struct device_run {
 // of the time with devices on record, and all steps.
 GAIT_CHECK int device_run_make(struct device_run *run, struct gait_trace *trace,
                                const struct chosen *chosen);
+// The same, of a zeroed run in which the recorded steps of the turns stand already: it fails as a
+// zeroed one, too.
+GAIT_CHECK int device_run_read(struct device_run *run, struct gait_trace *trace);
 void device_run_finish(struct device_run *run); // takes NULL and a zeroed struct
 
 #endif

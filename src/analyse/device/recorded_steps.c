@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/report/torch_report.h"
+#include "analyse/job/torch_ranks.h"
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
 #include "base/fail.h"
-#include "base/index/hash_index.h"
 #include "base/json_reader.h"
 #include "load/shard_owner.h"
-#include "load/site_role.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_STEPS = 1 << 26, EDGE_NS = 100000 };
@@ -22,9 +20,7 @@ enum { MOST_STEPS = 1 << 26, EDGE_NS = 100000 };
 struct step_search {
     struct recorded_steps *steps;
     const struct gait_trace *trace;
-    bool only_devices;
     int status;
-    struct hash_index phases; // by shard and name
 };
 
 static int64_t earlier(int64_t at_ns)
@@ -50,69 +46,99 @@ static bool has_devices(const struct gait_trace *trace, uint32_t shard,
     return false;
 }
 
-// A new one, if there is none yet.
-static struct recorded_phase *find_phase(struct step_search *search, uint32_t shard,
-                                         const char *name)
+int recorded_steps_add(struct recorded_steps *steps, const struct gait_trace *trace,
+                       const struct step_row *rows, size_t count)
 {
-    const struct array_shape shape = {sizeof(struct recorded_phase), MOST_STEPS};
-    struct recorded_steps *steps = search->steps;
-    const uint32_t hash = (uint32_t)hash_mix(shard, hash_bytes(slice_of(name)));
-    search->status = hash_index_reserve(&search->phases, 64);
-    if (search->status)
-        return NULL;
-    size_t at = hash_index_first(&search->phases, hash);
-    for (; search->phases.places[at].row; at = hash_index_next(&search->phases, at)) {
-        struct recorded_phase *row = &steps->phases[search->phases.places[at].row - 1];
-        if (row->shard == shard && !strcmp(row->name, name))
-            return row;
+    const struct array_shape shape = {sizeof(struct recorded_step), MOST_STEPS};
+    int status = GAIT_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        struct recorded_step made = {.track = rows[i].track,
+                                     .number = rows[i].number,
+                                     .step = {.start_ns = rows[i].start_ns}};
+        struct gait_track_info track;
+        char name[32];
+        if (rows[i].duration_ns < 0 || gait_trace_track(trace, made.track, &track) ||
+            __builtin_add_overflow(rows[i].start_ns, rows[i].duration_ns, &made.step.end_ns) ||
+            made.step.end_ns == INT64_MAX) // which stands for no end
+            continue;
+        made.shard = track.shard;
+        made.has_devices = gait_trace_metadata(trace, made.shard, meta.source) ||
+                           has_devices(trace, made.shard, &made.step);
+        const int bytes = snprintf(name, sizeof name, "step %" PRIu64, made.number);
+        made.step.name = arena_text(&steps->names, name, (size_t)bytes);
+        status = made.step.name ? array_add((void **)&steps->rows, &steps->count, &steps->capacity,
+                                            &made, shape)
+                                : fail(GAIT_ERR_MEMORY, "no memory for the names of steps");
     }
-    const struct recorded_phase row = {shard, arena_text(&steps->names, name, strlen(name)), 0};
-    search->status = row.name ? array_reserve((void **)&steps->phases, &steps->phase_capacity,
-                                              steps->phase_count + 1, shape)
-                              : fail(GAIT_ERR_MEMORY, "no memory for the names of phases");
-    if (search->status)
-        return NULL;
-    hash_index_put(&search->phases, at, hash, (uint32_t)steps->phase_count);
-    steps->phases[steps->phase_count] = row;
-    return &steps->phases[steps->phase_count++];
+    return status;
 }
 
-static void take_phase(struct step_search *search, const struct gait_event *event, uint32_t shard)
+static int add_phase(struct recorded_steps *steps, uint32_t shard, const char *name, uint64_t ns)
 {
-    if (!chosen_has(search->steps->chosen, shard, event->start_ns))
-        return;
-    struct recorded_phase *phase = find_phase(search, shard, event->name);
-    if (phase)
-        phase->ns += event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
+    const struct array_shape shape = {sizeof *steps->phases, MOST_STEPS};
+    const struct recorded_phase phase = {shard, name, ns};
+    return array_add((void **)&steps->phases, &steps->phase_count, &steps->phase_capacity, &phase,
+                     shape);
+}
+
+// A phase counts with the step that it is of.
+static int add_phases(struct recorded_steps *steps, uint32_t shard, const struct rank_steps *rank,
+                      const struct torch_phases *phases)
+{
+    uint64_t ns[TORCH_MOST_PHASES] = {0};
+    int status = GAIT_OK;
+    for (size_t i = 0; i < rank->rank.steps; i++) {
+        if (!chosen_has(steps->chosen, shard, rank->rows[i].start_ns))
+            continue;
+        for (size_t k = rank->first_share[i]; k < rank->first_share[i + 1]; k++)
+            ns[rank->shares[k].phase] += rank->shares[k].ns;
+    }
+    for (unsigned i = 0; i < phases->count && !status; i++)
+        if (ns[i])
+            status = add_phase(steps, shard, phases->names[i], ns[i]);
+    return status;
+}
+
+int recorded_steps_add_ranks(struct recorded_steps *steps, const struct gait_trace *trace,
+                             const struct torch_ranks *ranks)
+{
+    const bool has_steps = torch_report_finds_steps(trace);
+    int status = GAIT_OK;
+    for (size_t i = 0; i < ranks->count && !status; i++) {
+        const struct rank_steps *rank = &ranks->rows[i];
+        const uint32_t shard = ranks->survey->shard_of[rank->rank.track];
+        if (has_steps && !rank->rank.is_marked)
+            status = recorded_steps_add(steps, trace, rank->rows, rank->rank.steps);
+        if (!status)
+            status = add_phases(steps, shard, rank, ranks->survey->phases);
+    }
+    return status;
 }
 
 static void take_step(const struct gait_event *step, uint32_t shard, void *context)
 {
-    const struct array_shape shape = {sizeof(struct recorded_step), MOST_STEPS};
     struct step_search *finding = context;
-    struct recorded_steps *steps = finding->steps;
-    struct recorded_step row = {.shard = shard,
-                                .track = step->track,
-                                .number = step->id,
-                                .step = {.start_ns = step->start_ns}};
-    char name[32];
-    if (!finding->status && step->kind == GAIT_KIND_SPAN)
-        take_phase(finding, step, shard);
-    if (finding->status || step->kind != GAIT_KIND_STEP || step->duration_ns < 0 ||
-        __builtin_add_overflow(step->start_ns, step->duration_ns, &row.step.end_ns) ||
-        row.step.end_ns == INT64_MAX) // which stands for no end
-        return;
-    row.has_devices = gait_trace_metadata(finding->trace, shard, meta.source) ||
-                      has_devices(finding->trace, shard, &row.step);
-    if (finding->only_devices && !row.has_devices)
-        return;
-    const int bytes = snprintf(name, sizeof name, "step %" PRIu64, step->id);
-    row.step.name = arena_text(&steps->names, name, (size_t)bytes);
-    finding->status = row.step.name ? array_reserve((void **)&steps->rows, &steps->capacity,
-                                                    steps->count + 1, shape)
-                                    : fail(GAIT_ERR_MEMORY, "no memory for the names of steps");
+    const struct step_row row = {.start_ns = step->start_ns,
+                                 .duration_ns = step->duration_ns,
+                                 .number = step->id,
+                                 .track = step->track};
+    (void)shard;
     if (!finding->status)
-        steps->rows[steps->count++] = row;
+        finding->status = recorded_steps_add(finding->steps, finding->trace, &row, 1);
+}
+
+static int find_ranks(struct recorded_steps *steps, struct gait_trace *trace)
+{
+    struct torch_phases phases = {.count = 0};
+    struct inventory survey = {.phases = NULL};
+    struct torch_ranks ranks = {.keeps_pieces = false};
+    int status = torch_ranks_read(&ranks, &survey, &phases, trace);
+    if (!status)
+        status = recorded_steps_add_ranks(steps, trace, &ranks);
+    torch_ranks_finish(&ranks);
+    inventory_finish(&survey);
+    torch_phases_finish(&phases);
+    return status;
 }
 
 static int by_shard(const void *left, const void *right)
@@ -125,22 +151,39 @@ static int by_shard(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace, bool only_devices,
-                        const struct chosen *chosen)
+static int by_length(const void *left, const void *right)
 {
-    struct step_search finding = {steps, trace, only_devices, GAIT_OK, {0}};
-    bool is_any = !only_devices ||
-                  (torch_report_is_imported(trace) && !site_role_any(trace, ROLE_BIT(ROLE_STEP)));
+    const struct recorded_phase *a = left, *b = right;
+    if (a->shard != b->shard)
+        return a->shard < b->shard ? -1 : 1;
+    return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+void recorded_steps_begin(struct recorded_steps *steps, const struct chosen *chosen)
+{
     *steps = (struct recorded_steps){.chosen = chosen};
     arena_init(&steps->names, MOST_NAMES);
-    for (uint32_t i = 0; i < trace->run.shard_count; i++)
-        is_any = is_any || shard_owner(trace, i) != i;
-    int status = is_any ? each_recorded_step(trace, !only_devices, take_step, &finding) : GAIT_OK;
-    hash_index_finish(&finding.phases);
+}
+
+void recorded_steps_settle(struct recorded_steps *steps)
+{
+    if (steps->count)
+        qsort(steps->rows, steps->count, sizeof *steps->rows, by_shard);
+    if (steps->phase_count)
+        qsort(steps->phases, steps->phase_count, sizeof *steps->phases, by_length);
+}
+
+int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
+                        const struct chosen *chosen)
+{
+    struct step_search finding = {steps, trace, GAIT_OK};
+    recorded_steps_begin(steps, chosen);
+    int status = each_marked_step(trace, take_step, &finding);
     if (!status)
         status = finding.status;
-    if (!status && steps->count)
-        qsort(steps->rows, steps->count, sizeof *steps->rows, by_shard);
+    if (!status && (torch_report_concerns(trace) || torch_report_is_imported(trace)))
+        status = find_ranks(steps, trace);
+    recorded_steps_settle(steps);
     return status;
 }
 

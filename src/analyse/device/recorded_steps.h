@@ -9,7 +9,10 @@
 #include <gait/trace.h>
 
 #include "analyse/steps/chosen.h"
+#include "analyse/steps/steps.h"
 #include "base/arena.h"
+
+struct torch_ranks;
 
 struct device_step {
     int64_t start_ns, end_ns;
@@ -32,17 +35,27 @@ struct recorded_phase { // of all steps of a process
 struct recorded_steps {
     struct recorded_step *rows;
     size_t count, capacity;
-    struct recorded_phase *phases; // in the order in which they were met
+    struct recorded_phase *phases; // of each process the longest first
     size_t phase_count, phase_capacity;
     struct arena names;
     const struct chosen *chosen;
 };
 
-// Of each process in order of start, with its phases. `only_devices`: those steps that have
-// devices on record, without phases; a run without devices is not read for them. Phases are
-// summed that begin in the chosen times; NULL: all.
+// Of each process in order of start, with its phases. Phases are summed of the steps that begin in
+// the chosen times; NULL: of all.
 GAIT_CHECK int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
-                                   bool only_devices, const struct chosen *chosen);
+                                   const struct chosen *chosen);
+
+// The same, of what another has read: `begin`, marked steps and the ranks once each, `settle`.
+// Names of phases belong to the trace.
+void recorded_steps_begin(struct recorded_steps *steps, const struct chosen *chosen);
+GAIT_CHECK int recorded_steps_add(struct recorded_steps *steps, const struct gait_trace *trace,
+                                  const struct step_row *rows, size_t count);
+GAIT_CHECK int recorded_steps_add_ranks(struct recorded_steps *steps,
+                                        const struct gait_trace *trace,
+                                        const struct torch_ranks *ranks);
+void recorded_steps_settle(struct recorded_steps *steps);
+
 // The first of that process, and how many there are.
 const struct recorded_step *recorded_steps_of(const struct recorded_steps *steps, uint32_t shard,
                                               size_t *ret_count);

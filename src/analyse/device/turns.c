@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/invariant.h"
-#include "facts/facts.h"
 #include "facts/launches.h"
 #include "facts/sweep.h"
 #include "load/arg_keys.h"
@@ -29,7 +28,7 @@ struct part {
     struct turn_sums sums;           // until now
     const struct recorded_step *own; // that did not begin yet
     size_t own_count;
-    bool has_own;
+    bool has_own, is_kept;
     size_t capacity;
     int64_t tail_ns;       // the end of the last turn, so far
     struct turn_sums tail; // the sums then, once that time has passed
@@ -99,6 +98,40 @@ static void end_fills(struct part *part, bool is_told, int64_t at_ns)
     }
 }
 
+static uint64_t sum_of(const struct turn_sums *sums)
+{
+    uint64_t sum_ns = 0;
+    for (unsigned i = 0; i < TURN_PARTS; i++)
+        sum_ns += sums->ns[i];
+    return sum_ns;
+}
+
+static uint64_t length(int64_t from_ns, int64_t until_ns)
+{
+    return (uint64_t)until_ns - (uint64_t)from_ns;
+}
+
+// `sums` are those at its end.
+static void end_turn(struct turn_rank *rank, const struct turn_sums *sums, int64_t end_ns)
+{
+    struct turn *turn = &rank->turns[rank->count - 1];
+    for (unsigned i = 0; i < TURN_PARTS; i++)
+        turn->sums.ns[i] = sums->ns[i] - turn->sums.ns[i];
+    turn->end_ns = end_ns;
+    GAIT_ASSERT(sum_of(&turn->sums) == length(turn->start_ns, end_ns));
+    if (!turn->is_chosen)
+        return;
+    rank->steps++;
+    rank->total_ns += length(turn->start_ns, end_ns);
+    rank->host_ns += length(turn->start_ns, turn->host_end_ns);
+    if (!turn->has_devices)
+        return;
+    rank->told++;
+    rank->told_ns += length(turn->start_ns, end_ns);
+    for (unsigned i = 0; i < TURN_PARTS; i++)
+        rank->sums.ns[i] += turn->sums.ns[i];
+}
+
 // Time stands at its begin.
 static int begin_turn(struct part *part, const struct turn *turn)
 {
@@ -109,11 +142,14 @@ static int begin_turn(struct part *part, const struct turn *turn)
         return GAIT_OK; // there as an op and as an annotation
     const int64_t reach_ns = last ? last->host_reach_ns : INT64_MIN;
     end_fills(part, last && is_filled(last), turn->start_ns);
-    const int status =
-        array_reserve((void **)&rank->turns, &part->capacity, rank->count + 1, shape);
+    if (last)
+        end_turn(rank, &part->sums, turn->start_ns);
+    const size_t at = part->is_kept ? rank->count : 0;
+    const int status = array_reserve((void **)&rank->turns, &part->capacity, at + 1, shape);
     if (status)
         return status;
-    struct turn *made = &rank->turns[rank->count++];
+    struct turn *made = &rank->turns[at];
+    rank->count = at + 1;
     *made = *turn;
     made->host_reach_ns = turn->host_end_ns > reach_ns ? turn->host_end_ns : reach_ns;
     made->is_first = !last;
@@ -223,7 +259,7 @@ static int add_work(struct part *part, const struct fact_slice *slice, const str
     sweep_add(&part->sweep, head->kind, head->end_ns);
     if (launch)
         note_launch(part, launch, head->end_ns);
-    return head->kind == LANE_COPY ? GAIT_OK : fill(part, slice, head);
+    return head->kind == LANE_COPY || !part->is_kept ? GAIT_OK : fill(part, slice, head);
 }
 
 // --- rows ----------------------------------------------------------------------------------
@@ -287,6 +323,7 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     part->trace = trace;
     part->rank.shard = shard;
     part->chosen = turns->chosen;
+    part->is_kept = turns->is_kept;
     part->rank.is_imported = gait_trace_metadata(trace, shard, meta.source) != NULL;
     part->own = recorded_steps_of(&turns->recorded, shard, &part->own_count);
     part->has_own = part->own_count > 0;
@@ -306,51 +343,30 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     return status;
 }
 
-static void subtract(struct turn_sums *to, const struct turn_sums *sums)
+// A trace of another tool without work of a device tells nothing of devices.
+static void settle_turns(struct turn_rank *rank, bool is_kept)
 {
-    for (unsigned i = 0; i < TURN_PARTS; i++)
-        to->ns[i] = sums->ns[i] - to->ns[i];
-}
-
-static uint64_t sum_of(const struct turn_sums *sums)
-{
-    uint64_t sum_ns = 0;
-    for (unsigned i = 0; i < TURN_PARTS; i++)
-        sum_ns += sums->ns[i];
-    return sum_ns;
-}
-
-static void add_told(struct turn_rank *rank, const struct turn *turn)
-{
-    rank->told++;
-    for (unsigned i = 0; i < TURN_PARTS; i++) {
-        rank->sums.ns[i] += turn->sums.ns[i];
-        rank->told_ns += turn->sums.ns[i];
-    }
-}
-
-static void settle_turns(struct part *part)
-{
-    struct turn_rank *rank = &part->rank;
+    const bool is_known = rank->has_device || !rank->is_imported;
     int64_t before_ns = INT64_MIN, reached_ns = INT64_MIN;
     size_t kept = 0;
     for (size_t i = 0; i < rank->count; i++) {
         struct turn *turn = &rank->turns[i];
-        const bool is_last = i + 1 == rank->count;
-        subtract(&turn->sums, is_last ? &part->tail : &turn[1].sums);
-        turn->end_ns = is_last ? part->tail_ns : turn[1].start_ns;
-        GAIT_ASSERT(sum_of(&turn->sums) == (uint64_t)turn->end_ns - (uint64_t)turn->start_ns);
         reached_ns = turn->host_end_ns > reached_ns ? turn->host_end_ns : reached_ns;
         reached_ns = turn->device_end_ns > reached_ns ? turn->device_end_ns : reached_ns;
-        turn->period_ns = (uint64_t)reached_ns - (uint64_t)before_ns;
+        turn->period_ns = length(before_ns, reached_ns);
         before_ns = reached_ns;
-        turn->has_devices = turn->has_devices && (rank->has_device || !rank->is_imported);
-        if (is_filled(turn))
-            add_told(rank, turn);
+        turn->has_devices &= is_known;
         if (turn->is_chosen)
             rank->turns[kept++] = *turn;
     }
     rank->count = kept;
+    if (!is_kept)
+        rank->count = 0; // the last one stood there
+    if (is_known)
+        return;
+    rank->told = 0;
+    rank->told_ns = 0;
+    rank->sums = (struct turn_sums){0};
 }
 
 static int by_device(const void *left, const void *right)
@@ -378,7 +394,8 @@ static int end(void *made)
     int status = pass_time(part, INT64_MAX);
     if (status || !part->rank.count)
         return status;
-    settle_turns(part);
+    end_turn(&part->rank, &part->tail, part->tail_ns);
+    settle_turns(&part->rank, part->is_kept);
     return take_devices(part);
 }
 
@@ -388,7 +405,7 @@ static int merge(void *answer, void *made)
     struct turns *turns = answer;
     struct part *part = made;
     const struct array_shape shape = {sizeof *turns->ranks, MOST_RANKS};
-    if (!part->rank.count)
+    if (!part->rank.steps)
         return GAIT_OK;
     const int status =
         array_reserve((void **)&turns->ranks, &turns->capacity, turns->count + 1, shape);
@@ -418,9 +435,9 @@ static void drop(void *made)
     free(part->kinds);
 }
 
-static const struct fact_consumer consumer = {
+const struct fact_consumer turns_consumer = {
     .name = "turns",
-    .columns = FACT_LINKS | FACT_ARGS,
+    .columns = FACT_LINKS,
     .roles = ROLES_OF_DEVICES | ROLE_BIT(ROLE_STEP),
     .part_bytes = sizeof(struct part),
     .begin = begin,
@@ -432,9 +449,11 @@ static const struct fact_consumer consumer = {
 
 int turns_make(struct turns *turns, struct gait_trace *trace, const struct chosen *chosen)
 {
+    struct fact_consumer consumer = turns_consumer;
     const struct fact_ask ask = {&consumer, turns};
-    *turns = (struct turns){.chosen = chosen};
-    int status = recorded_steps_find(&turns->recorded, trace, false, chosen);
+    consumer.columns |= FACT_ARGS; // which say how full a device is
+    *turns = (struct turns){.chosen = chosen, .is_kept = true};
+    int status = recorded_steps_find(&turns->recorded, trace, chosen);
     if (!status)
         status = facts_run(trace, &ask, 1);
     if (status)

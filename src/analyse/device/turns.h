@@ -11,6 +11,7 @@
 #include "analyse/device/device_fill.h"
 #include "analyse/device/recorded_steps.h"
 #include "analyse/steps/chosen.h"
+#include "facts/facts.h"
 
 // What each moment of a turn is: the lanes of devices, then what the host did while they were
 // idle, then nothing that is on record.
@@ -35,8 +36,10 @@ struct turn {
 struct turn_rank {
     uint32_t shard;
     bool has_device, is_imported;
-    struct turn *turns; // in order of start
+    struct turn *turns; // in order of start; of kept ones
     size_t count;
+    size_t steps; // whose turns these are, kept or not: how long they last, the steps themselves
+    uint64_t total_ns, host_ns;
     size_t told; // turns with devices on record,
     uint64_t told_ns;
     struct turn_sums sums; // their length, and what it holds
@@ -49,9 +52,13 @@ struct turns {
     size_t count, capacity;
     struct recorded_steps recorded; // which names belong to
     const struct chosen *chosen;
+    bool is_kept; // each turn, and how full devices were; else ranks have sums alone
 };
 
-// Of the turns that begin in the chosen times; NULL: of all.
+// For those who have the recorded steps, and ask about other things in the same reading.
+extern const struct fact_consumer turns_consumer;
+
+// Of the turns that begin in the chosen times; NULL: of all. They are kept.
 GAIT_CHECK int turns_make(struct turns *turns, struct gait_trace *trace,
                           const struct chosen *chosen);
 void turns_finish(struct turns *turns); // takes a zeroed struct

@@ -10,6 +10,7 @@
 #include "analyse/steps/shard_facts.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "load/site_role.h"
 
 enum { MOST_MARKS = 1 << 25, MOST_RANKS = 1 << 20 };
 
@@ -420,6 +421,27 @@ int torch_ranks_settle(struct torch_ranks *ranks)
     for (size_t i = 0; i < ranks->count; i++)
         for (size_t k = 0; k < ranks->rows[i].rank.steps; k++)
             ranks->rows[i].rows[k].rank = ranks->rows[i].rank.merge_rank;
+    return status;
+}
+
+int torch_ranks_read(struct torch_ranks *ranks, struct inventory *survey,
+                     struct torch_phases *phases, struct gait_trace *trace)
+{
+    struct analysis of_ranks = torch_ranks_analysis;
+    const struct pass_ask asks[] = {{&inventory_analysis, survey}, {&of_ranks, ranks}};
+    if (!site_role_any(trace, ROLE_BIT(ROLE_PHASE)))
+        of_ranks.columns &= ~(uint32_t)GAIT_COLUMN_ARGS; // which hooks of gait alone have
+    const bool keeps_pieces = ranks->keeps_pieces;
+    torch_ranks_init(ranks, survey);
+    ranks->keeps_pieces = keeps_pieces;
+    int status = torch_phases_init(phases, trace);
+    if (!status)
+        status = inventory_init(survey, trace, phases);
+    if (!status)
+        status = pass_run(trace, asks, 2);
+    if (!status && inventory_has_facts(survey))
+        return torch_ranks_settle(ranks);
+    torch_ranks_finish(ranks);
     return status;
 }
 

@@ -37,6 +37,11 @@ extern const struct analysis torch_ranks_analysis;
 // GAIT_ERR_MEMORY where facts of a shard found no room, too.
 GAIT_CHECK int torch_ranks_settle(struct torch_ranks *ranks);
 
+// All of it of one reading of the run; wishes stand in `ranks`. Without facts of a training there
+// are no ranks. Who called finishes all three, after a failure, too.
+GAIT_CHECK int torch_ranks_read(struct torch_ranks *ranks, struct inventory *survey,
+                                struct torch_phases *phases, struct gait_trace *trace);
+
 // The facts of the main track, NULL: there are none.
 const struct hook_facts *torch_ranks_main(const struct torch_ranks *ranks);
 

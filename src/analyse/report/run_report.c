@@ -12,7 +12,6 @@
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
-#include "load/site_role.h"
 #include "vocabulary/metadata.h"
 #include "vocabulary/meters.h"
 
@@ -275,6 +274,10 @@ static int read_work(struct run_report *report, struct gait_trace *trace, struct
     struct pass_ask asks[1 + TORCH_REPORT_ASKS] = {{&run_marks_analysis, marks}};
     int status = pass_run(trace, asks, 1 + torch_report_asks(torch, asks + 1));
     if (!status)
+        status = recorded_steps_add(
+            &report->devices.turns.recorded, trace, (const void *)marks->steps.bytes,
+            marks->steps.used / sizeof(struct step_row)); // all of them: the ledger merges ranks
+    if (!status)
         status = run_ledger_open(&ledger, report, trace, marks);
     if (status)
         return status;
@@ -296,6 +299,7 @@ static int read_events(struct run_report *report, struct gait_trace *trace)
         status = read_work(report, trace, &marks, &torch);
     run_marks_finish(&marks);
     torch_reading_finish(&torch);
+    recorded_steps_settle(&report->devices.turns.recorded);
     return status ? status : read_drops(report, trace);
 }
 
@@ -314,6 +318,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
 {
     *report = (struct run_report){.shard_count = 0};
     arena_init(&report->arena, REPORT_MAX_BYTES);
+    recorded_steps_begin(&report->devices.turns.recorded, NULL);
     int status = read_shards(report, trace);
     read_metadata(report, trace);
     if (!status)
@@ -322,8 +327,8 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
         status = read_ignored(report, trace);
     if (!status)
         status = read_events(report, trace);
-    if (!status && site_role_any(trace, ROLES_OF_DEVICES))
-        status = device_run_make(&report->devices, trace, NULL);
+    if (!status)
+        status = device_run_read(&report->devices, trace);
     if (!status)
         status = energy_run_read(&report->energy, trace);
     count_damage(report, trace);

@@ -13,6 +13,7 @@
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_walks.h"
 #include "base/fail.h"
+#include "load/site_role.h"
 #include "vocabulary/metadata.h"
 
 bool torch_report_concerns(const struct gait_trace *trace)
@@ -98,6 +99,8 @@ static int make_job(struct run_report *report, struct torch_ranks *ranks, struct
     struct torch_report *torch = report->torch;
     struct job_steps job = {.arena = &report->arena, .torch = torch, .ranks = ranks};
     int status = torch_ranks_settle(ranks);
+    if (!status)
+        status = recorded_steps_add_ranks(&report->devices.turns.recorded, trace, ranks);
     if (!status)
         status = job_steps_make(&job);
     if (!status)
@@ -204,6 +207,12 @@ bool torch_report_is_imported(const struct gait_trace *trace)
         if (gait_trace_metadata(trace, i, meta.import))
             return true;
     return false;
+}
+
+bool torch_report_finds_steps(const struct gait_trace *trace)
+{
+    return torch_report_concerns(trace) ||
+           (torch_report_is_imported(trace) && !site_role_any(trace, ROLE_BIT(ROLE_STEP)));
 }
 
 int torch_report_begin(struct torch_reading *reading, struct run_report *report,

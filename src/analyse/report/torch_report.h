@@ -107,6 +107,9 @@ bool torch_report_concerns(const struct gait_trace *trace);
 // Whether a shard of it was imported from another tool's trace.
 bool torch_report_is_imported(const struct gait_trace *trace);
 
+// Whether its steps are found in it: where a profiler numbered them, those are the steps.
+bool torch_report_finds_steps(const struct gait_trace *trace);
+
 // What the first reading of a PyTorch run's events brings.
 struct torch_reading {
     struct torch_report *torch; // NULL: the run is none

@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/order/event_filter.h"
-#include "load/site_role.h"
 #include "load/sized.h"
 
 enum { MOST_ROWS = 1 << 26, IS_STEP = UINT8_MAX };
@@ -95,20 +94,9 @@ static int by_start(const void *left, const void *right)
 
 static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
 {
-    struct torch_ranks ranks;
-    const struct pass_ask asks[] = {{&inventory_analysis, &derived->survey},
-                                    {&torch_ranks_analysis, &ranks}};
-    int status = torch_phases_init(&derived->phases, trace);
-    if (!status)
-        status = inventory_init(&derived->survey, trace, &derived->phases);
-    torch_ranks_init(&ranks, &derived->survey);
-    ranks.keeps_pieces = true;
-    if (!status)
-        status = pass_run(trace, asks, 2);
-    const bool has_facts = !status && inventory_has_facts(&derived->survey);
-    if (has_facts)
-        status = torch_ranks_settle(&ranks);
-    for (size_t i = 0; has_facts && !status && i < ranks.count; i++)
+    struct torch_ranks ranks = {.keeps_pieces = true};
+    int status = torch_ranks_read(&ranks, &derived->survey, &derived->phases, trace);
+    for (size_t i = 0; !status && i < ranks.count; i++)
         add_rank(derived, &ranks.rows[i]);
     torch_ranks_finish(&ranks);
     if (derived->status)
@@ -120,10 +108,7 @@ static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
 
 static int find(struct gait_derived *derived, struct gait_trace *trace)
 {
-    // where a profiler numbered the steps, those are the steps
-    const bool is_told =
-        torch_report_is_imported(trace) && !site_role_any(trace, ROLE_BIT(ROLE_STEP));
-    if (!torch_report_concerns(trace) && !is_told) {
+    if (!torch_report_finds_steps(trace)) {
         derived->why_none =
             "the run contains no PyTorch; steps that a program marks are in the recording already";
         return GAIT_OK;

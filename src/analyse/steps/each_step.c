@@ -37,15 +37,10 @@ static int show_numbered(struct gait_trace *trace, each_step_visit *visit, void 
     return status;
 }
 
-int each_recorded_step(struct gait_trace *trace, bool with_phases, each_step_visit *visit,
-                       void *context)
+int each_marked_step(struct gait_trace *trace, each_step_visit *visit, void *context)
 {
-    const struct gait_query wanted = {.size = sizeof wanted,
-                                      .kinds = 1u << GAIT_KIND_STEP |
-                                               (with_phases ? 1u << GAIT_KIND_SPAN : 0)};
     const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_STEP};
     struct gait_cursor *marked;
-    struct gait_derived *derived;
     struct gait_event step;
     int status = gait_cursor_open(trace, &query, &marked);
     if (status)
@@ -53,8 +48,15 @@ int each_recorded_step(struct gait_trace *trace, bool with_phases, each_step_vis
     while ((status = gait_cursor_next(marked, &step)) == 1)
         show(trace, &step, visit, context);
     gait_cursor_close(marked);
-    if (!status)
-        status = gait_derived_open(trace, &wanted, &derived);
+    return status;
+}
+
+static int show_derived(struct gait_trace *trace, each_step_visit *visit, void *context)
+{
+    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_STEP};
+    struct gait_derived *derived;
+    struct gait_event step;
+    int status = gait_derived_open(trace, &query, &derived);
     if (status)
         return status;
     while ((status = gait_derived_next(derived, &step)) == 1)
@@ -65,7 +67,9 @@ int each_recorded_step(struct gait_trace *trace, bool with_phases, each_step_vis
 
 int each_step(struct gait_trace *trace, each_step_visit *visit, void *context)
 {
-    const int status = each_recorded_step(trace, false, visit, context);
+    int status = each_marked_step(trace, visit, context);
+    if (!status)
+        status = show_derived(trace, visit, context);
     return status || !site_role_any(trace, ROLE_BIT(ROLE_STEP))
                ? status
                : show_numbered(trace, visit, context);

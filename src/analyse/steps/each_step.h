@@ -5,16 +5,13 @@
 #ifndef GAIT_ANALYSE_EACH_STEP_H
 #define GAIT_ANALYSE_EACH_STEP_H
 
-#include <stdbool.h>
-
 #include <gait/trace.h>
 
 // `shard` is the process that made the step.
 typedef void each_step_visit(const struct gait_event *step, uint32_t shard, void *context);
 
-// Without those of imported traces; with the phases of steps (spans), where they are asked for.
-GAIT_CHECK int each_recorded_step(struct gait_trace *trace, bool with_phases,
-                                  each_step_visit *visit, void *context);
+// Those alone that a program marked.
+GAIT_CHECK int each_marked_step(struct gait_trace *trace, each_step_visit *visit, void *context);
 GAIT_CHECK int each_step(struct gait_trace *trace, each_step_visit *visit, void *context);
 
 #endif

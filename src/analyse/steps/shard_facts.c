@@ -186,23 +186,23 @@ static int add_hint(struct shard_facts *gathered, const struct gait_batch *batch
     case HINT_STEP:
         return intervals_add(&thread->marks.steps, start_ns, end_ns);
     case HINT_ENGINE:
-        return intervals_add(&gathered->process.engine, start_ns, end_ns);
+        return intervals_widen(&gathered->process.engine, start_ns, end_ns);
     case HINT_OP:
-        return intervals_add(&thread->marks.ops, start_ns, end_ns);
+        return intervals_widen(&thread->marks.ops, start_ns, end_ns);
     case HINT_INPUT:
-        status = intervals_add(&thread->marks.inputs, start_ns, end_ns);
+        status = intervals_widen(&thread->marks.inputs, start_ns, end_ns);
         fact.phase = TORCH_INPUT;
         break;
     case HINT_OPTIMIZER:
     case HINT_ZERO:
-        status = intervals_add(&thread->marks.ops, start_ns, end_ns);
+        status = intervals_widen(&thread->marks.ops, start_ns, end_ns);
         fact.phase = TORCH_OPTIMIZER;
         fact.kind = hint == HINT_ZERO ? TORCH_FACT_PHASE : TORCH_FACT_STEP;
         break;
     case HINT_WAIT:
     case HINT_CALL:
-        status = intervals_add(hint == HINT_CALL ? &gathered->calls : &gathered->ranges, start_ns,
-                               end_ns);
+        status = intervals_widen(hint == HINT_CALL ? &gathered->calls : &gathered->ranges, start_ns,
+                                 end_ns);
         fact.phase = TORCH_COMMUNICATION;
         break;
     }

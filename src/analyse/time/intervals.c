@@ -32,6 +32,15 @@ int intervals_add(struct intervals *set, int64_t start_ns, int64_t end_ns)
                      &(struct interval){start_ns, end_ns}, shape);
 }
 
+int intervals_widen(struct intervals *set, int64_t start_ns, int64_t end_ns)
+{
+    struct interval *last = set->count ? &set->rows[set->count - 1] : NULL;
+    if (!last || start_ns < last->start_ns || start_ns > last->end_ns)
+        return intervals_add(set, start_ns, end_ns);
+    last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+    return GAIT_OK;
+}
+
 // --- into order -----------------------------------------------------------------------
 
 static int by_start(const void *left, const void *right)

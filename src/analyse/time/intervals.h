@@ -29,6 +29,9 @@ void intervals_finish(struct intervals *set); // takes NULL and a zeroed struct
 
 // What is not longer than nothing is not added.
 GAIT_CHECK int intervals_add(struct intervals *set, int64_t start_ns, int64_t end_ns);
+// For a set that is joined later: what begins in the row that was added last widens that row. Of
+// ops in ops the outermost are kept.
+GAIT_CHECK int intervals_widen(struct intervals *set, int64_t start_ns, int64_t end_ns);
 
 // Brings the intervals into order and joins those that touch.
 void intervals_join(struct intervals *set);

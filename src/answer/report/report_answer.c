@@ -13,6 +13,7 @@
 #include "analyse/report/torch_report.h"
 #include "answer/answer_parts.h"
 #include "answer/device/device_table.h"
+#include "answer/device/ledgers.h"
 #include "answer/energy/energy_answer.h"
 #include "answer/rank_gaps.h"
 #include "answer/report/report_ends.h"
@@ -568,6 +569,8 @@ static int put_all(const struct making *making)
     if (report->torch)
         torch_answer_put_more(making->sheet, report);
     device_ledger_put(making->sheet, making->trace, &report->devices);
+    ledgers_put(making->sheet, making->trace, &report->devices.turns);
+    ledgers_show(making->sheet, making->trace, &report->devices.turns);
     sheet_put(making->sheet, "ledger_failure", value_text(report->ledger_failure));
     sheet_put(making->sheet, "wall_ns", value_int(report->wall_ns));
     sheet_put(making->sheet, "events", value_uint(report->events));

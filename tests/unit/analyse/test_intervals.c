@@ -34,7 +34,10 @@ static uint64_t random_set(struct intervals *set)
         if (random_below(&values, 2)) // short ones, or all is covered soon
             row.end_ns = row.start_ns + (row.end_ns - row.start_ns) / 8;
         map |= bits(row.start_ns, row.end_ns);
-        if (intervals_add(set, row.start_ns, row.end_ns))
+        const int status = random_below(&values, 2)
+                               ? intervals_add(set, row.start_ns, row.end_ns)
+                               : intervals_widen(set, row.start_ns, row.end_ns);
+        if (status)
             ok(!"memory");
     }
     intervals_join(set);
@@ -62,6 +65,16 @@ static unsigned case_count(void)
 {
     const char *full = getenv("GAIT_TEST_FULL");
     return full && *full == '1' ? 1000000 : 20000;
+}
+
+TEST("intervals: rows that lie in the one before them take no room")
+{
+    struct intervals set = {.count = 0};
+    ok(!intervals_widen(&set, 10, 20) && !intervals_widen(&set, 12, 15) &&
+       !intervals_widen(&set, 20, 30) && !intervals_widen(&set, 5, 8));
+    if (is_u64(set.count, 2))
+        ok(set.rows[0].start_ns == 10 && set.rows[0].end_ns == 30 && set.rows[1].start_ns == 5);
+    intervals_finish(&set);
 }
 
 TEST("intervals: sets are what a map of the moments says")

@@ -79,6 +79,29 @@ TEST("turns: what each moment of a loop is, and when its steps end")
     literal_close(&rank);
 }
 
+TEST("turns: who reads them beside others has the same sums, and keeps none")
+{
+    struct literal_rank rank;
+    struct turns turns, sums;
+    literal_open(&rank, sites, rows);
+    const struct fact_ask ask = {&turns_consumer, &sums};
+    if (!ok(!turns_make(&turns, &rank.trace, NULL)) || !ok(!facts_run(&rank.trace, &ask, 1)) ||
+        !is_u64(sums.count, 1))
+        return;
+    const struct turn_rank *kept = &turns.ranks[0], *summed = &sums.ranks[0];
+    is_u64(summed->count, 0);
+    is_u64(summed->steps, 2);
+    is_u64(summed->total_ns, 3400 - 1000);
+    is_u64(summed->host_ns, 1000 + 800);
+    is_u64(kept->steps, 2);
+    is_u64(kept->total_ns, 3400 - 1000);
+    is_u64(summed->told_ns, kept->told_ns);
+    sums_are(&summed->sums, kept->sums.ns);
+    turns_finish(&turns);
+    turns_finish(&sums);
+    literal_close(&rank);
+}
+
 TEST("turns: what is given behind the last step is of no turn, steps in each other end in time")
 {
     // step 3 |----------------------|                        it holds step 4

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/device/ledgers.h"
+
+#include "analyse/device/turns.h"
+#include "answer/device/device_table.h"
+#include "answer/sheet.h"
+#include "vocabulary/metadata.h"
+
+// The parts of a ledger by their names, in the order of struct turn_sums.
+static const char *const part_ids[TURN_PARTS] = {
+    [LANE_COMPUTE] = "computing",
+    [LANE_COMM] = "communication",
+    [LANE_COPY] = "copies",
+#define X(identifier, id) [ACTIVITY_##identifier] = id,
+    HOST_ACTIVITIES(X)
+#undef X
+        [TURN_NOTHING] = "nothing",
+};
+
+static const struct column ledger_columns[] = {
+    {.key = "base"}, {.key = "rank"}, {.key = "steps"}, {.key = "total_ns"}, {.key = "file"}};
+static const struct column part_columns[] = {{.key = "id"}, {.key = "ns"}, {.key = "share"}};
+
+static void put_part(struct sheet *sheet, const char *id, uint64_t ns, uint64_t total_ns)
+{
+    const struct value cells[] = {value_text(id), value_uint(ns), value_share(ns, total_ns)};
+    sheet_row(sheet, cells, 0);
+}
+
+// What devices did; of idle time, what the host did then.
+static void put_device_parts(struct sheet *sheet, const struct turn_sums *sums, uint64_t total_ns)
+{
+    static const struct table table = {.key = "device", COLUMNS_ARE(part_columns)};
+    sheet_table(sheet, &table);
+    for (unsigned i = 0; i < TURN_PARTS; i++)
+        put_part(sheet, part_ids[i], sums->ns[i], total_ns);
+    sheet_end(sheet);
+}
+
+static uint64_t phases_of(const struct recorded_steps *recorded, uint32_t shard)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < recorded->phase_count; i++)
+        ns += recorded->phases[i].shard == shard ? recorded->phases[i].ns : 0;
+    return ns;
+}
+
+// The phases of the steps; what of a step has none, and what lies between steps. Of another tool's
+// trace phases are known by the names of ranges and ops: one without them tells nothing.
+static void put_host_parts(struct sheet *sheet, const struct recorded_steps *recorded,
+                           const struct turn_rank *rank)
+{
+    static const struct table table = {.key = "host", COLUMNS_ARE(part_columns)};
+    const uint64_t total_ns = rank->total_ns, phases_ns = phases_of(recorded, rank->shard);
+    uint64_t host_ns = rank->host_ns > total_ns ? total_ns : rank->host_ns; // steps may overlap
+    host_ns = host_ns > phases_ns ? host_ns : phases_ns;
+    if (host_ns > total_ns || (rank->is_imported && !phases_ns)) {
+        sheet_put(sheet, "host", value_none());
+        return;
+    }
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < recorded->phase_count; i++)
+        if (recorded->phases[i].shard == rank->shard)
+            put_part(sheet, recorded->phases[i].name, recorded->phases[i].ns, total_ns);
+    if (host_ns > phases_ns)
+        put_part(sheet, "no_phase", host_ns - phases_ns, total_ns);
+    if (total_ns > host_ns)
+        put_part(sheet, "between", total_ns - host_ns, total_ns);
+    sheet_end(sheet);
+}
+
+static void begin_ledger(struct sheet *sheet, const struct gait_trace *trace,
+                         const struct turn_rank *rank, size_t steps, uint64_t total_ns)
+{
+    const char *source = gait_trace_metadata(trace, rank->shard, meta.source);
+    struct gait_shard_info shard;
+    const bool is_known = !gait_trace_shard(trace, rank->shard, &shard);
+    const struct value cells[] = {value_text("turn"),
+                                  value_int(device_rank_number(trace, rank->shard)),
+                                  value_uint(steps), value_uint(total_ns),
+                                  source     ? value_json(source)
+                                  : is_known ? value_text(shard.path)
+                                             : value_none()};
+    sheet_row(sheet, cells, 0);
+}
+
+// Where devices are on record in some of the turns alone, those have a ledger of their own.
+static void put_ledger(struct sheet *sheet, const struct gait_trace *trace,
+                       const struct turns *turns, const struct turn_rank *rank)
+{
+    const bool is_apart = rank->told && rank->told < rank->steps;
+    if (is_apart) {
+        begin_ledger(sheet, trace, rank, rank->told, rank->told_ns);
+        put_device_parts(sheet, &rank->sums, rank->told_ns);
+        sheet_put(sheet, "host", value_none());
+    }
+    begin_ledger(sheet, trace, rank, rank->steps, rank->total_ns);
+    if (rank->told && !is_apart)
+        put_device_parts(sheet, &rank->sums, rank->told_ns);
+    else
+        sheet_put(sheet, "device", value_none());
+    put_host_parts(sheet, &turns->recorded, rank);
+}
+
+void ledgers_put(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns)
+{
+    static const struct table table = {.key = "ledgers", COLUMNS_ARE(ledger_columns)};
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < turns->count; i++)
+        put_ledger(sheet, trace, turns, &turns->ranks[i]);
+    sheet_end(sheet);
+}
+
+// --- for people ---------------------------------------------------------------------------
+
+// Each column of the screen, and the parts that it sums.
+#define BIT(part) (1u << (part))
+#define SHOWN(X)                                                                                   \
+    X("comp.", BIT(LANE_COMPUTE))                                                                  \
+    X("comm", BIT(LANE_COMM))                                                                      \
+    X("copies", BIT(LANE_COPY))                                                                    \
+    X("input", BIT(ACTIVITY_INPUT))                                                                \
+    X("blocked", BIT(ACTIVITY_BLOCKING))                                                           \
+    X("calls", BIT(ACTIVITY_ALLOC) | BIT(ACTIVITY_LAUNCH))                                         \
+    X("ops", BIT(ACTIVITY_OP))                                                                     \
+    X("Python", BIT(ACTIVITY_PYTHON))                                                              \
+    X("none", BIT(TURN_NOTHING))
+static const unsigned shown[] = {
+#define X(text, parts) parts,
+    SHOWN(X)
+#undef X
+};
+enum { SHOWN_COUNT = sizeof shown / sizeof shown[0] };
+
+static void show_rank(struct sheet *sheet, const struct gait_trace *trace,
+                      const struct turn_rank *rank)
+{
+    struct value cells[1 + SHOWN_COUNT] = {value_int(device_rank_number(trace, rank->shard))};
+    for (size_t i = 0; i < SHOWN_COUNT; i++) {
+        uint64_t ns = 0;
+        for (unsigned part = 0; part < TURN_PARTS; part++)
+            ns += shown[i] >> part & 1 ? rank->sums.ns[part] : 0;
+        cells[1 + i] = value_share(ns, rank->told_ns);
+    }
+    sheet_row(sheet, cells, 0);
+}
+
+static void show_shares(struct sheet *sheet, const struct gait_trace *trace,
+                        const struct turns *turns)
+{
+    static const struct column columns[1 + SHOWN_COUNT] = {{.label = "", .width = 12},
+#define X(text, parts) {.label = text, .unit = UNIT_SHARE, .width = 7},
+                                                           SHOWN(X)
+#undef X
+    };
+    static const struct table table = {
+        .heading = "Turns, rank", COLUMNS_ARE(columns), .most = 16, .more = "more"};
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < turns->count; i++)
+        if (turns->ranks[i].told)
+            show_rank(sheet, trace, &turns->ranks[i]);
+    sheet_end(sheet);
+}
+
+// A bar a part, of all ranks together.
+static void show_bars(struct sheet *sheet, const struct turn_sums *sums, uint64_t total_ns)
+{
+    static const struct column columns[] = {
+        {.label = "", .flags = COLUMN_LEFT},
+        {.label = "total", .unit = UNIT_NS},
+        {.label = "share", .unit = UNIT_SHARE},
+        {.label = "", .flags = COLUMN_BAR},
+    };
+    static const struct table table = {
+        .heading = "Turns of all ranks", COLUMNS_ARE(columns), .is_of_page = true};
+    sheet_table(sheet, &table);
+    for (unsigned part = 0; part < TURN_PARTS; part++) {
+        const struct value ns = value_uint(sums->ns[part]);
+        const struct value cells[] = {value_text(part_ids[part]), ns,
+                                      value_share(sums->ns[part], total_ns), ns};
+        if (sums->ns[part])
+            sheet_row(sheet, cells, 0);
+    }
+    sheet_end(sheet);
+}
+
+void ledgers_show(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns)
+{
+    struct turn_sums sums = {0};
+    uint64_t total_ns = 0;
+    for (size_t i = 0; i < turns->count; i++) {
+        total_ns += turns->ranks[i].told_ns;
+        for (unsigned part = 0; part < TURN_PARTS; part++)
+            sums.ns[part] += turns->ranks[i].sums.ns[part];
+    }
+    if (!total_ns)
+        return;
+    show_bars(sheet, &sums, total_ns);
+    show_shares(sheet, trace, turns);
+}
