@@ -146,14 +146,10 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return status;
 }
 
+#define AT(field) offsetof(struct modules_values, field)
 static const struct option options[] = {
-    {.name = "depth",
-     .kind = OPTION_NUMBER,
-     .value = "N",
-     .help = "only modules that are nested so deep; 1: those that no other calls",
-     .offset = offsetof(struct modules_values, depth),
-     .low = 1,
-     .high = INT32_MAX},
+    {NUMBER_ROW(0, "depth", "N", 1, INT32_MAX, AT(depth),
+                "only modules that are nested so deep; 1: those that no other calls")},
 };
 
 static const char *const about[] = {

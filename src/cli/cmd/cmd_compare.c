@@ -145,17 +145,14 @@ static int run(const void *given, const struct operands *operands)
     return code;
 }
 
+#define AT(field) offsetof(struct compare_values, field)
 static const struct option options[] = {
-    {.kind = OPTION_TEXTS,
-     .name = "fail-on",
-     .value = "LIMIT",
-     .help = "fail if a figure moves beyond this, such as step.p50>5% or throughput.samples<-5%; "
-             "may repeat",
-     .offset = offsetof(struct compare_values, limits)},
-    {.kind = OPTION_FLAG,
-     .name = "allow-mismatch",
-     .help = "compare runs of other devices, ranks, batch sizes or types, too",
-     .offset = offsetof(struct compare_values, allows_mismatch)},
+    {OPTION_ROW(
+        OPTION_TEXTS, 0, "fail-on", "LIMIT", AT(limits),
+        "fail if a figure moves beyond this, such as step.p50>5% or throughput.samples<-5%; "
+        "may repeat")},
+    {FLAG_ROW(0, "allow-mismatch", AT(allows_mismatch),
+              "compare runs of other devices, ranks, batch sizes or types, too")},
 };
 
 static const char *const about[] = {
@@ -202,6 +199,5 @@ const struct command cmd_compare = {
              .has_sides = true,
              .has_sheet = true,
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -56,7 +56,6 @@ const struct command cmd_completion = {
              .operands = "SHELL [WORD...]",
              .choices = shells,
              .stops_at_operand = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

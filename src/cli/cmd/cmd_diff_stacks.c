@@ -95,7 +95,6 @@ const struct command cmd_diff_stacks = {
              .max_operands = 2,
              .operands = "BEFORE AFTER",
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -342,12 +342,9 @@ static int run(const void *given, const struct operands *operands)
     return sheet_answer(&cmd_dump, &operands->wish, sheet, status);
 }
 
+#define AT(field) offsetof(struct dump_values, field)
 static const struct option options[] = {
-    {.letter = 'l',
-     .name = "locals",
-     .kind = OPTION_FLAG,
-     .help = "also print the variables of each frame",
-     .offset = offsetof(struct dump_values, has_locals)},
+    {FLAG_ROW('l', "locals", AT(has_locals), "also print the variables of each frame")},
 };
 
 static const char *const about[] = {
@@ -388,7 +385,6 @@ const struct command cmd_dump = {
              .max_operands = 1,
              .operands = "PID",
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

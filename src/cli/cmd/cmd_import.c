@@ -54,13 +54,10 @@ static int run(const void *given, const struct operands *operands)
     return status ? command_refuse(&cmd_import) : command_finish_output(&cmd_import);
 }
 
+#define AT(field) offsetof(struct import_values, field)
 static const struct option options[] = {
-    {.letter = 'o',
-     .name = "output",
-     .kind = OPTION_TEXT,
-     .value = "RUN",
-     .help = "the folder to make; a name that ends in .gait is the one shard of one trace",
-     .offset = offsetof(struct import_values, run)},
+    {TEXT_ROW('o', "output", "RUN", AT(run),
+              "the folder to make; a name that ends in .gait is the one shard of one trace")},
     COMMAND_JSON_OPTION(struct import_values, "what was read in JSON"),
 };
 
@@ -94,7 +91,6 @@ const struct command cmd_import = {
              .min_operands = 1,
              .max_operands = 10000,
              .operands = "TRACE..."},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

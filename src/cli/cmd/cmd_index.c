@@ -80,12 +80,9 @@ static int run(const void *given, const struct operands *operands)
     return totals.refused ? EXIT_USAGE : code;
 }
 
+#define AT(field) offsetof(struct index_values, field)
 static const struct option options[] = {
-    {.letter = 'f',
-     .name = "force",
-     .kind = OPTION_FLAG,
-     .help = "write the index again even if it is up to date",
-     .offset = offsetof(struct index_values, is_forced)},
+    {FLAG_ROW('f', "force", AT(is_forced), "write the index again even if it is up to date")},
 };
 
 static const char *const about[] = {
@@ -111,7 +108,6 @@ const struct command cmd_index = {
     .exit_status =
         "0: success. 2: wrong usage, unreadable input, or an index that cannot be written.",
     .line = {.command = "index", COMMAND_READS_PATH(options), .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -60,20 +60,12 @@ static int run(const void *given, const struct operands *operands)
     return code;
 }
 
+#define AT(field) offsetof(struct pstats_values, field)
 static const struct option options[] = {
-    {.letter = 'l',
-     .name = "limit",
-     .kind = OPTION_TEXT,
-     .value = "N|F",
-     .help = "show N functions; with a decimal point, a share of them: 0.5",
-     .offset = offsetof(struct pstats_values, limit)},
-    {.letter = 's',
-     .name = "sort",
-     .kind = OPTION_CHOICE,
-     .value = "ORDER",
-     .help = "sort key, as in pstats (default: cumulative)",
-     .offset = offsetof(struct pstats_values, sort),
-     .choices = call_stats_orders},
+    {TEXT_ROW('l', "limit", "N|F", AT(limit),
+              "show N functions; with a decimal point, a share of them: 0.5")},
+    {CHOICE_ROW('s', "sort", "ORDER", call_stats_orders, AT(sort),
+                "sort key, as in pstats (default: cumulative)")},
 };
 
 static const char *const about[] = {
@@ -106,7 +98,6 @@ const struct command cmd_pstats = {
              .max_operands = 1,
              .operands = "FILE",
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

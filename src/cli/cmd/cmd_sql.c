@@ -69,7 +69,6 @@ const struct command cmd_sql = {
              .operands = "RUN STATEMENT",
              .has_sheet = true,
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -43,14 +43,10 @@ static int run(const void *given, const struct operands *operands)
     return is_stuck ? EXIT_STUCK : code;
 }
 
+#define AT(field) offsetof(struct stuck_values, field)
 static const struct option options[] = {
-    {.name = "for",
-     .kind = OPTION_SECONDS,
-     .value = "SEC",
-     .low = 1,
-     .high = 3600000,
-     .help = "time between the two looks (default: 2 s)",
-     .offset = offsetof(struct stuck_values, for_s)},
+    {SECONDS_ROW(0, "for", "SEC", 1, 3600000, AT(for_s),
+                 "time between the two looks (default: 2 s)")},
 };
 
 static const char *const about[] = {
@@ -94,6 +90,5 @@ const struct command cmd_stuck = {
              .max_operands = UINT32_MAX,
              .operands = "PID|RUN...",
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

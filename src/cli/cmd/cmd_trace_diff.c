@@ -155,7 +155,6 @@ const struct command cmd_trace_diff = {
              .operands = "A B",
              .has_sheet = true,
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

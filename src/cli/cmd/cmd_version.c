@@ -19,7 +19,6 @@ const struct command cmd_version = {
     .summary = "Shows the version of gait and of the trace format, as gait --version does.",
     .exit_status = "0: success. 2: wrong usage.",
     .line = {.command = "version", .operands = ""},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

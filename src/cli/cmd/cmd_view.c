@@ -113,23 +113,13 @@ static int run(const void *given, const struct operands *operands)
     return code;
 }
 
+#define AT(field) offsetof(struct view_values, field)
 static const struct option options[] = {
-    {.kind = OPTION_FLAG,
-     .name = "no-browser",
-     .help = "print the address, and start no browser",
-     .offset = offsetof(struct view_values, has_no_browser)},
-    {.kind = OPTION_NUMBER,
-     .name = "port",
-     .value = "N",
-     .help = "listen on that port of 127.0.0.1 (default: any that is free)",
-     .offset = offsetof(struct view_values, port),
-     .low = 1,
-     .high = 65535},
-    {.kind = OPTION_TEXT,
-     .name = "socket",
-     .value = "FILE",
-     .help = "listen on a socket in the file system, which only this user can open",
-     .offset = offsetof(struct view_values, socket)},
+    {FLAG_ROW(0, "no-browser", AT(has_no_browser), "print the address, and start no browser")},
+    {NUMBER_ROW(0, "port", "N", 1, 65535, AT(port),
+                "listen on that port of 127.0.0.1 (default: any that is free)")},
+    {TEXT_ROW(0, "socket", "FILE", AT(socket),
+              "listen on a socket in the file system, which only this user can open")},
 };
 
 static const char *const about[] = {
@@ -163,6 +153,5 @@ const struct command cmd_view = {
              .max_operands = 1,
              .operands = "[PATH]",
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

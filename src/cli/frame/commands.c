@@ -27,7 +27,6 @@
                                                   .operands = "[PATH]",                            \
                                                   .has_sheet = true,                               \
                                                   .has_trace = true},                              \
-                                         .usage_status = EXIT_USAGE,                               \
                                          .run = run_##name_};                                      \
     static int run_##name_(const void *values, const struct operands *operands)                    \
     {                                                                                              \

@@ -58,8 +58,7 @@ static void print_options(FILE *out, const struct command *command)
     for (size_t i = 0; (option = options_at(&command->line, i)); i++)
         if (!option->is_other)
             print_option(out, option);
-    static const struct option help = {
-        .letter = 'h', .kind = OPTION_FLAG, .name = "help", .help = "show this text"};
+    static const struct option help = {FLAG_ROW('h', "help", 0, "show this text")};
     print_option(out, &help);
     if (command->examples && command->examples->line)
         // the list of commands leaves gait's own screen no empty line here
