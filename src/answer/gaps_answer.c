@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait gaps`: the longest times in which a process made no step.
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyse/steps/chosen.h"

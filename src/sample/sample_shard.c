@@ -18,7 +18,6 @@
 #include "base/fail.h"
 #include "base/index/hash_index.h"
 #include "format/columns.h"
-#include "sample/look/thread_probe.h"
 #include "vocabulary/metadata.h"
 
 #define BUSY_NS (1000 * UINT64_C(1000000))

@@ -3,7 +3,6 @@
 // whichever is innermost, cut further at the borders of windows and evaluations.
 #include "analyse/ledger/torch_ledger.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "analyse/ledger/torch_phases.h"

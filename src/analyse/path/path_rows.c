@@ -2,7 +2,6 @@
 #include "analyse/path/path_rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/steps/trace_facts.h"
 #include "base/array.h"

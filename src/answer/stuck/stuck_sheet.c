@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "answer/package_path.h"
-#include "base/units.h"
 
 enum { STACKS_SHOWN = 4, FRAMES_SHOWN = 24 };
 

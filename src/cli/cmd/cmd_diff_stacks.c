@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait diff-stacks`: which functions have another share of the samples.
-#include <stdio.h>
 
 #include "answer/sheet.h"
 #include "base/fail.h"

@@ -2,7 +2,6 @@
 // `gait flame`: a flame graph to look at, of one set of stacks or of the
 // difference between two.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"

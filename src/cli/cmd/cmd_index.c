@@ -7,7 +7,6 @@
 #include <gait/trace.h>
 
 #include "answer/sheet.h"
-#include "base/fail.h"
 #include "cli/frame/command.h"
 #include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait pstats`: a .prof file as Python's pstats prints it, without Python.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #define GAIT_CLI_OPTIONS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include <gait/error.h>
 

@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyse/energy/energy_run.h"
 #include "analyse/report/run_report.h"
