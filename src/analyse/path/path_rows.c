@@ -74,10 +74,7 @@ static bool is_of_thread(enum role role)
 static int add(struct path_list *list, const struct path_span *row)
 {
     const struct array_shape shape = {sizeof *list->rows, MOST_ROWS};
-    int status = array_reserve((void **)&list->rows, &list->capacity, list->count + 1, shape);
-    if (!status)
-        list->rows[list->count++] = *row;
-    return status;
+    return array_add((void **)&list->rows, &list->count, &list->capacity, row, shape);
 }
 
 int path_rows_add(struct path_rows *rows, const struct gait_batch *batch)

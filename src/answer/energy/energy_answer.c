@@ -348,7 +348,7 @@ static void put_sums(struct sheet *sheet, const struct energy_run *run,
 {
     const struct energy gpus = energy_run_of(run, &(struct energy_wish){.kinds = ENERGY_GPUS});
     const bool has_others =
-        energy_run_devices(run, ENERGY_ALL, NULL) != energy_run_devices(run, ENERGY_GPUS, NULL);
+        energy_run_devices(run, ENERGY_ALL) != energy_run_devices(run, ENERGY_GPUS);
     struct sums sums = {.count = 0};
     char hours[32];
     add_sum(&sums, "total", "the run", total, 1);
@@ -429,7 +429,7 @@ static bool is_missed(const struct energy_run *run, struct slice quoted)
     for (size_t i = 0; i < sizeof tells / sizeof tells[0]; i++) {
         const char *name = meter_source_name(tells[i].source);
         if (quoted.count == strlen(name) + 2 && !memcmp(quoted.bytes + 1, name, strlen(name)))
-            return !energy_run_devices(run, 1u << tells[i].kind, NULL);
+            return !energy_run_devices(run, 1u << tells[i].kind);
     }
     return !run->count;
 }

@@ -125,9 +125,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     struct module_tree tree = {.count = 0};
     struct gait_shard_info shard = {.rank = -1};
     char text[160];
-    int status = module_tree_shard(asked->trace, 0, &wish.shard);
-    if (!status)
-        status = gait_trace_shard(asked->trace, wish.shard, &shard);
+    int status = module_tree_first(asked->trace, &wish.shard, &shard);
     if (!status)
         status = module_tree_make(&tree, asked->trace, &wish);
     if (!status && tree.count < 2)

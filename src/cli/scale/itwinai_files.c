@@ -75,7 +75,7 @@ static int write_all(struct writing *writing)
         snprintf(name, sizeof name, "epoch-time/%.200s", epochs);
         status = write_file(writing, name, print_epochs);
     }
-    if (!status && energy_run_devices(&writing->energy, ENERGY_GPUS, NULL)) {
+    if (!status && energy_run_devices(&writing->energy, ENERGY_GPUS)) {
         snprintf(name, sizeof name, "gpu-energy-data/%s_%g.csv", writing->job.strategy,
                  writing->job.workers);
         status = write_file(writing, name, print_devices);
