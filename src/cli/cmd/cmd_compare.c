@@ -10,6 +10,7 @@
 #include "answer/compare_answer.h"
 #include "base/fail.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
 #include "cli/trace/trace_door.h"
 
@@ -111,22 +112,16 @@ static int compare(struct comparing *comparing, const struct compare_values *val
 static int answer(const struct compared *compared, const struct operands *operands)
 {
     struct sheet *sheet = NULL;
-    int status = sheet_new(&sheet);
-    if (!status) {
-        compare_answer_put(sheet, compared);
-        status = sheet_status(sheet);
-    }
+    const int status = sheet_new(&sheet);
     if (!status)
-        status = sheet_output(&operands->wish, sheet);
-    sheet_drop(sheet);
-    return status;
+        compare_answer_put(sheet, compared);
+    return sheet_answer(&cmd_compare, &operands->wish, sheet, status);
 }
 
 static int run(const void *given, const struct operands *operands)
 {
     const struct compare_values *values = given;
     struct comparing *comparing = calloc(1, sizeof *comparing);
-    int code = EXIT_USAGE;
     if (!comparing) {
         (void)fail(GAIT_ERR_MEMORY, "no memory to compare runs");
         return command_refuse(&cmd_compare);
@@ -134,10 +129,8 @@ static int run(const void *given, const struct operands *operands)
     arena_init(&comparing->arena, COMPARE_BYTES);
     const struct compared compared = {&comparing->comparison, &comparing->a, &comparing->b,
                                       comparing->limits, values->limits.count};
-    if (compare(comparing, values, operands) || answer(&compared, operands))
-        code = command_refuse(&cmd_compare);
-    else
-        code = command_finish_output(&cmd_compare);
+    int code = compare(comparing, values, operands) ? command_refuse(&cmd_compare)
+                                                    : answer(&compared, operands);
     if (code == EXIT_OK && compare_answer_fails(&compared))
         code = EXIT_FAILED;
     arena_finish(&comparing->arena);

@@ -6,7 +6,7 @@
 
 #include "answer/sheet.h"
 #include "cli/frame/command.h"
-#include "cli/io/sheet_output.h"
+#include "cli/io/answer_run.h"
 #include "cli/trace/trace_import.h"
 
 struct import_values {
@@ -17,17 +17,13 @@ struct import_values {
 // A folder here, called like the first trace.
 static void name_run(const char *trace, char ret_run[PATH_MAX])
 {
-    static const char *const endings[] = {"/",       ".gz",  ".json",    ".trace",  ".pt",
-                                          ".pickle", ".pkl", ".pftrace", ".sqlite", ".log"};
-    char name[PATH_MAX];
-    snprintf(name, sizeof name, "%s", trace);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        const size_t count = strlen(name), end = strlen(endings[i]);
-        if (count > end && !strcmp(name + count - end, endings[i]))
-            name[count - end] = '\0';
-    }
-    const char *slash = strrchr(name, '/');
-    snprintf(ret_run, PATH_MAX, "%.4000s.run", slash ? slash + 1 : name);
+    char path[PATH_MAX], name[PATH_MAX - 4];
+    snprintf(path, sizeof path, "%s", trace);
+    const size_t count = strlen(path);
+    if (count > 1 && path[count - 1] == '/')
+        path[count - 1] = '\0';
+    ingest_name(path, name, sizeof name);
+    snprintf(ret_run, PATH_MAX, "%.4000s.run", name);
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -46,12 +42,12 @@ static int run(const void *given, const struct operands *operands)
             trace_import_say_skipped(&import);
     }
     if (!status)
-        status = trace_import_answer(&import, path, &sheet);
+        status = sheet_new(&sheet);
     if (!status)
-        status = sheet_output(&wish, sheet);
-    sheet_drop(sheet);
+        trace_import_put(&import, path, sheet);
+    const int code = sheet_answer(&cmd_import, &wish, sheet, status);
     trace_import_finish(&import);
-    return status ? command_refuse(&cmd_import) : command_finish_output(&cmd_import);
+    return code;
 }
 
 #define AT(field) offsetof(struct import_values, field)

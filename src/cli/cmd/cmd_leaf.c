@@ -141,7 +141,7 @@ static int put(struct sheet *sheet, const struct leaf_values *values, const stru
         status = put_functions(sheet, set, rows);
     if (!status && values->phase)
         say_blocked(sheet, set);
-    return status ? status : sheet_status(sheet);
+    return status;
 }
 
 static int check(const struct leaf_values *values)

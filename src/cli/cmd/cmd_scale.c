@@ -9,6 +9,7 @@
 #include "answer/scale/scale_answer.h"
 #include "base/fail.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
 #include "cli/scale/scale_input.h"
 #include "cli/scale/scale_output.h"
@@ -71,20 +72,6 @@ static int check_alike(const struct scale_set *set, const struct scale_values *v
                 why);
 }
 
-static int answer(const struct scale_asked *asked, const struct operands *operands)
-{
-    struct sheet *sheet = NULL;
-    int status = sheet_new(&sheet);
-    if (!status) {
-        scale_answer_put(sheet, asked);
-        status = sheet_status(sheet);
-    }
-    if (!status)
-        status = sheet_output(&operands->wish, sheet);
-    sheet_drop(sheet);
-    return status;
-}
-
 static int report(struct scale_input *input, const struct scale_values *values,
                   const struct operands *operands)
 {
@@ -96,6 +83,7 @@ static int report(struct scale_input *input, const struct scale_values *values,
         .keeps_first = values->keeps_first,
     };
     struct scaling scaling = {.count = 0};
+    struct sheet *sheet = NULL;
     const struct scale_asked asked = {input->set, &scaling, values->has_communication};
     int status = sheet_wish_check(&operands->wish, operands->count ? operands->texts[0] : NULL);
     if (!status)
@@ -107,9 +95,12 @@ static int report(struct scale_input *input, const struct scale_values *values,
     if (!status)
         status = write_files(values, &asked, input);
     if (!status)
-        status = answer(&asked, operands);
+        status = sheet_new(&sheet);
+    if (!status)
+        scale_answer_put(sheet, &asked);
+    const int code = sheet_answer(&cmd_scale, &operands->wish, sheet, status);
     scaling_finish(&scaling);
-    return status;
+    return code;
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -119,8 +110,7 @@ static int run(const void *given, const struct operands *operands)
     struct scale_input input = {
         .set = &set, .ids = values->run_ids, .is_uncached = operands->is_uncached};
     scale_set_init(&set);
-    const int status = report(&input, values, operands);
-    const int code = status ? command_refuse(&cmd_scale) : command_finish_output(&cmd_scale);
+    const int code = report(&input, values, operands);
     scale_input_finish(&input);
     scale_set_finish(&set);
     return code;

@@ -36,7 +36,7 @@ static int run(const void *given, const struct operands *operands)
     if (!status)
         status = sheet_new(&sheet);
     if (!status)
-        status = stuck_sheet_put(sheet, operands->texts[0], &look.stuck);
+        stuck_sheet_put(sheet, operands->texts[0], &look.stuck);
     const int code = sheet_answer(&cmd_stuck, &operands->wish, sheet, status);
     const bool is_stuck = !code && stuck_is_found(&look.stuck);
     stuck_look_finish(&look);
