@@ -34,7 +34,6 @@ static const struct example examples[] = {
 };
 
 const struct command command_gait = {
-    .name = "",
     .purpose = "profile machine-learning training",
     .summary = "Records what a training does, and shows where its time goes.",
     .about = about,

@@ -175,7 +175,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_compare = {
-    .name = "compare",
     .purpose = "say what differs between two sets of runs",
     .summary = "Compares repeats of two trainings: which figures differ, by how much, and which "
                "phases and ops made the difference.",

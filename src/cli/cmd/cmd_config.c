@@ -128,7 +128,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_config = {
-    .name = "config",
     .purpose = "show the settings and where they come from",
     .summary = "Explains the settings that a run in this folder would have (explain), checks a "
                "file (check), or lists all settings (list).",

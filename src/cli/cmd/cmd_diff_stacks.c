@@ -50,7 +50,7 @@ static int run(const void *given, const struct operands *operands)
     const int code = sheet_answer(&cmd_diff_stacks, &operands->wish, sheet, status);
     for (int of = 0; of < 2; of++) {
         if (status == 0 && !operands->wish.is_json)
-            stack_input_tell_bad(&sets[of], cmd_diff_stacks.name, operands->texts[of]);
+            stack_input_tell_bad(&sets[of], cmd_diff_stacks.line.command, operands->texts[of]);
         stack_set_finish(&sets[of]);
     }
     return code;
@@ -82,7 +82,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_diff_stacks = {
-    .name = "diff-stacks",
     .purpose = "compare the samples of two recordings",
     .summary = "Shows the functions whose share of the samples changed.",
     .about = about,

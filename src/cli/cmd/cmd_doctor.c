@@ -359,7 +359,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_doctor = {
-    .name = "doctor",
     .purpose = "check what recording will be like here",
     .summary = "Checks this machine: clock, shared memory, buffers of dead processes, limits, "
                "directory, rights, sampling, energy, Pythons, and what each collector can record.",

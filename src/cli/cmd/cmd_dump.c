@@ -372,7 +372,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_dump = {
-    .name = "dump",
     .purpose = "show what every thread of a Python program does now",
     .summary = "Prints the stack, state and line of every thread of process PID, innermost frame "
                "first.",

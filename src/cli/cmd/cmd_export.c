@@ -257,7 +257,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_export = {
-    .name = "export",
     .purpose = "write the events for other tools",
     .summary = "Writes the events of a shard or a run directory in a format for other tools.",
     .about = about,

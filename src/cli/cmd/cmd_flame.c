@@ -111,8 +111,8 @@ static int run(const void *given, const struct operands *operands)
     if (status == 0)
         status = write_file(values, &set, values->before ? &before : NULL);
     if (status == 0) {
-        stack_input_tell_bad(&set, cmd_flame.name, operands->texts[0]);
-        stack_input_tell_bad(&before, cmd_flame.name, values->before);
+        stack_input_tell_bad(&set, cmd_flame.line.command, operands->texts[0]);
+        stack_input_tell_bad(&before, cmd_flame.line.command, values->before);
     }
     const int code = status ? command_refuse(&cmd_flame) : command_finish_output(&cmd_flame);
     stack_set_finish(&set);
@@ -156,7 +156,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_flame = {
-    .name = "flame",
     .purpose = "draw sampled stacks as a flame graph",
     .summary = "Draws sampled stacks as a flame graph: one SVG file that searches and zooms.",
     .about = about,

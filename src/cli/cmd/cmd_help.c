@@ -35,7 +35,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_help = {
-    .name = "help",
     .purpose = "explain gait or one command",
     .summary = "Shows what CMD does and its options; without CMD, the list of commands.",
     .examples = examples,

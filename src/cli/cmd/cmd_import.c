@@ -76,7 +76,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_import = {
-    .name = "import",
     .purpose = "make a run of other tools' traces",
     .summary = "Reads traces that other tools wrote, and writes them as shards of a run.",
     .about = about,

@@ -99,7 +99,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_index = {
-    .name = "index",
     .purpose = "sum up spans, for an overview of long traces",
     .summary = "Writes sums of spans beside each shard of a run, level by level.",
     .about = about,

@@ -99,7 +99,7 @@ static int put_source(struct sheet *sheet, const struct leaf_values *values,
         char words[1024];
         snprintf(words, sizeof words, "%s; the answer shows the shares without the source text",
                  fail_text());
-        say_of(cmd_leaf.name, words);
+        say_of(cmd_leaf.line.command, words);
         fail_clear();
     }
     line_shares_finish(&shares);
@@ -190,7 +190,7 @@ static int run(const void *given, const struct operands *operands)
     }
     const int code = sheet_answer(&cmd_leaf, &operands->wish, sheet, status);
     if (!status && !operands->wish.is_json)
-        stack_input_tell_bad(&set, cmd_leaf.name, path);
+        stack_input_tell_bad(&set, cmd_leaf.line.command, path);
     stack_set_finish(&set);
     return code;
 }
@@ -249,7 +249,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_leaf = {
-    .name = "leaf",
     .purpose = "list the functions that samples found",
     .summary = "Lists the functions of sampled stacks, most samples first.",
     .about = about,

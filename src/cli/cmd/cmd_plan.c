@@ -254,7 +254,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_plan = {
-    .name = "plan",
     .purpose = "show what a schedule records",
     .summary = "Prints what a schedule does step by step, and how long a run must be.",
     .about = about,

@@ -85,7 +85,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_pstats = {
-    .name = "pstats",
     .purpose = "print a .prof file as pstats does",
     .summary = "Prints a profile of Python functions (.prof) as Python's pstats does.",
     .about = about,

@@ -390,7 +390,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_record = {
-    .name = "record",
     .purpose = "sample the stacks of a Python program",
     .summary = "Samples the stacks of all threads of a Python program, from another process.",
     .about = about,

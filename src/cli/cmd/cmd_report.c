@@ -160,7 +160,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_report = {
-    .name = "report",
     .purpose = "show where the time went: verdict, steps, phases",
     .summary = "Reports on a shard or a run directory: what slows the training down, how long "
                "steps took and where their time went, threads, lost events, and gait's own cost.",

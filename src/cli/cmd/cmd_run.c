@@ -529,7 +529,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_run = {
-    .name = "run",
     .purpose = "run a program and record it",
     .summary = "Runs CMD, and records it and every process it starts. Ends as CMD does.",
     .about = about,

@@ -184,7 +184,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_scale = {
-    .name = "scale",
     .purpose = "say how a training scales over workers",
     .summary = "Reports how trainings of several sizes scale, and where efficiency is lost.",
     .about = about,

@@ -54,7 +54,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_sql = {
-    .name = "sql",
     .purpose = "ask the events of a run in SQL, with DuckDB's library",
     .summary = "Asks the events of a run or a trace in SQL, which DuckDB's library answers.",
     .about = about,

@@ -75,7 +75,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_stuck = {
-    .name = "stuck",
     .purpose = "say which rank of a training that hangs holds it up",
     .summary = "Looks at the live processes of a training twice. Names the ranks that do not move, "
                "and the collective in which the others wait for them.",

@@ -357,7 +357,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_top = {
-    .name = "top",
     .purpose = "watch the hottest functions of a Python program",
     .summary = "Shows once a second which functions process PID runs.",
     .about = about,

@@ -138,7 +138,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_trace_diff = {
-    .name = "trace-diff",
     .purpose = "list ops and kernels that changed between two traces",
     .summary = "Lists the ops and kernels of two traces that came, went, or take another time.",
     .about = about,

@@ -246,7 +246,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_trigger = {
-    .name = "trigger",
     .purpose = "record steps of a running program",
     .summary =
         "Makes a recording process, and those it started, record the next steps with their ops.",

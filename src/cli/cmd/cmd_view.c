@@ -141,7 +141,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_view = {
-    .name = "view",
     .purpose = "show a run in the browser, also while it goes on",
     .summary = "Serves the answers to a run as pages on 127.0.0.1, until Ctrl-C.",
     .about = about,

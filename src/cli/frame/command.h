@@ -11,7 +11,6 @@
 enum { COMMAND_VALUES_BYTES = 1024 }; // tests/unit/cli/test_command.c asks all tables
 
 struct command {
-    const char *name;               // "" is gait itself
     const char *purpose;            // a line without full stop; the list of commands shows it
     const char *summary;            // what `--help` says above the options: a sentence or two
     const char *const *about;       // paragraphs for the man page only; NULL-terminated
