@@ -125,13 +125,11 @@ static int put(struct sheet *sheet, const struct asked *asked)
 
 static const char *const noises[] = {"0", "1", "2", "3", NULL};
 
+#define AT(field) offsetof(struct comms_values, field)
 static const struct option options[] = {
-    {.name = "debug",
-     .kind = OPTION_CHOICE,
-     .value = "LEVEL",
-     .help = "what each module communicated: 0 collectives, 1 classes too, 2 ops too, 3 all ops",
-     .offset = offsetof(struct comms_values, debug),
-     .choices = noises},
+    {CHOICE_ROW(
+        0, "debug", "LEVEL", noises, AT(debug),
+        "what each module communicated: 0 collectives, 1 classes too, 2 ops too, 3 all ops")},
 };
 
 static const struct example examples[] = {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait gaps`: the longest times in which a process made no step.
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyse/steps/chosen.h"
@@ -108,11 +107,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
 }
 
 static const struct option options[] = {
-    {.name = "least",
-     .kind = OPTION_SECONDS,
-     .value = "SEC",
-     .high = 1000000000,
-     .help = "leave out shorter times (default: 0.1 s)"},
+    {SECONDS_ROW(0, "least", "SEC", 0, 1000000000, 0, "leave out shorter times (default: 0.1 s)")},
 };
 
 static const struct example examples[] = {

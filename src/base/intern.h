@@ -4,7 +4,6 @@
 #define GAIT_BASE_INTERN_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/index/hash_index.h"

@@ -39,6 +39,25 @@ struct option {
     const char *const *choices; // NULL-terminated
 };
 
+// Rows of a table of options, by kind: the letter (0: none), the name, what the help calls its
+// value, what the value may be, the offset, the help. They stand in braces, as some say more:
+// {FLAG_ROW('q', "quiet", offsetof(struct run_values, is_quiet), "print errors only")}.
+#define OPTION_ROW(kind_, letter_, name_, value_, offset_, help_)                                  \
+    .letter = (letter_), .kind = (kind_), .name = (name_), .value = (value_), .help = (help_),     \
+    .offset = (offset_)
+#define FLAG_ROW(letter_, name_, offset_, help_)                                                   \
+    OPTION_ROW(OPTION_FLAG, letter_, name_, NULL, offset_, help_)
+#define TEXT_ROW(letter_, name_, value_, offset_, help_)                                           \
+    OPTION_ROW(OPTION_TEXT, letter_, name_, value_, offset_, help_)
+#define CHOICE_ROW(letter_, name_, value_, choices_, offset_, help_)                               \
+    OPTION_ROW(OPTION_CHOICE, letter_, name_, value_, offset_, help_), .choices = (choices_)
+#define RANGE_ROW(kind_, letter_, name_, value_, low_, high_, offset_, help_)                      \
+    OPTION_ROW(kind_, letter_, name_, value_, offset_, help_), .low = (low_), .high = (high_)
+#define NUMBER_ROW(letter_, name_, value_, low_, high_, offset_, help_)                            \
+    RANGE_ROW(OPTION_NUMBER, letter_, name_, value_, low_, high_, offset_, help_)
+#define SECONDS_ROW(letter_, name_, value_, low_, high_, offset_, help_)                           \
+    RANGE_ROW(OPTION_SECONDS, letter_, name_, value_, low_, high_, offset_, help_)
+
 // Whether the next word is its value, where none stands behind =.
 static inline bool option_takes_next(const struct option *option)
 {

@@ -13,12 +13,9 @@ struct gait_values {
     bool is_version;
 };
 
+#define AT(field) offsetof(struct gait_values, field)
 static const struct option options[] = {
-    {.letter = 'V',
-     .name = "version",
-     .kind = OPTION_FLAG,
-     .help = "show the version and exit",
-     .offset = offsetof(struct gait_values, is_version)},
+    {FLAG_ROW('V', "version", AT(is_version), "show the version and exit")},
 };
 
 static const char *const about[] = {
@@ -37,7 +34,6 @@ static const struct example examples[] = {
 };
 
 const struct command command_gait = {
-    .name = "",
     .purpose = "profile machine-learning training",
     .summary = "Records what a training does, and shows where its time goes.",
     .about = about,
@@ -49,7 +45,6 @@ const struct command command_gait = {
              .max_operands = 1,
              .operands = "CMD ...",
              .stops_at_operand = true},
-    .usage_status = EXIT_USAGE,
 };
 
 // Reads the command's line and runs it.
@@ -64,7 +59,7 @@ static int run_command(const struct command *command, int argc, char **argv)
     }
     if (status) {
         command_refuse(command);
-        return command->usage_status;
+        return command->usage_status ? command->usage_status : EXIT_USAGE;
     }
     // a file that may not grow (RLIMIT_FSIZE) is a failed write then, which is
     // told; a program that is started must find the signal as it was

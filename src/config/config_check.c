@@ -4,7 +4,6 @@
 
 #include <gait/internal/schedule.h>
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/file_name.h"
-#include "config/config_check.h"
 #include "config/setting_value.h"
 
 static int read_bytes(int file, const char *path, struct buffer *bytes)

@@ -4,8 +4,6 @@
 // libraries and takes memory that no later one does.
 #include "config/setting_table.h"
 
-#include <gait/internal/schedule.h>
-
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "config/yaml_value.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"

@@ -11,7 +11,6 @@
 
 #include "base/buffer.h"
 #include "base/csv/csv_field.h"
-#include "base/utf8.h"
 #include "export/exporter.h"
 #include "export/number_text.h"
 #include "export/output/output_stream.h"

@@ -2,7 +2,6 @@
 #include "export/lane_table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/fail.h"

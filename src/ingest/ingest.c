@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "ingest/shard_write.h"
 #include "ingest/source.h"
 
@@ -26,13 +27,11 @@ struct ingest {
     size_t most_copied; // into a shard behind the first
 };
 
-// The file's name without its folder and endings.
-static void base_name(const char *path, char *ret_name, size_t room)
+void ingest_name(const char *trace, char *ret_name, size_t room)
 {
     static const char *const endings[] = {".gz",  ".json",    ".trace",  ".pt", ".pickle",
                                           ".pkl", ".pftrace", ".sqlite", ".log"};
-    const char *slash = strrchr(path, '/');
-    snprintf(ret_name, room, "%s", slash ? slash + 1 : path);
+    snprintf(ret_name, room, "%s", file_name_of(trace));
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         const size_t count = strlen(ret_name), end = strlen(endings[i]);
         if (count > end && !strcmp(ret_name + count - end, endings[i]))
@@ -59,7 +58,7 @@ static int shard_path(const struct ingest *ingest, uint32_t track, char ret_path
         snprintf(ret_path, PATH_MAX, "%s", wish->file);
         return 0;
     }
-    base_name(wish->trace, name, sizeof name - 40);
+    ingest_name(wish->trace, name, sizeof name - 40);
     if (track)
         snprintf(name + strlen(name), 40, ".%u", ingest->result->shards);
     for (int i = 1; i < 10000; i++) {

@@ -4,6 +4,7 @@
 #define GAIT_INGEST_INGEST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>
@@ -40,6 +41,9 @@ struct ingest_result {
 // Whether the file's first bytes look like a trace that can be imported, or there are none in
 // it but what packs them.
 bool ingest_knows(const char *path);
+
+// The file's name without its folder and endings: what its shards are called.
+void ingest_name(const char *trace, char *ret_name, size_t room);
 
 // Reads the trace and writes its shards, all or none.
 GAIT_CHECK int ingest_file(const struct ingest_wish *wish, struct ingest_result *ret_result);

@@ -2,7 +2,6 @@
 #include "ingest/lane_frame.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 

@@ -4,7 +4,6 @@
 #include "launch/run_sample.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "launch/job.h"

@@ -30,7 +30,7 @@ static int print_sheet(FILE *out, void *context)
     const struct sheet_look look = {0};
     int status = sheet_new(&sheet);
     if (!status)
-        status = stuck_sheet_put(sheet, report->watch->directory, report->stuck);
+        stuck_sheet_put(sheet, report->watch->directory, report->stuck);
     if (!status)
         status = sheet_formats[0].print(sheet, &look, out);
     sheet_drop(sheet);

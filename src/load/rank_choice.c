@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
 
 enum { NO_RANK = -1 };

@@ -3,8 +3,6 @@
 // say how many events each of them stands for.
 #include "load/run_count.h"
 
-#include <string.h>
-
 #include "base/json_reader.h"
 #include "format/columns.h"
 #include "load/order/event_table.h"

@@ -4,7 +4,6 @@
 #ifndef GAIT_LOAD_STACK_ROWS_H
 #define GAIT_LOAD_STACK_ROWS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "load/run.h"

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include <gait/trace.h>
 
@@ -27,25 +25,11 @@ static void note(struct meter_shard *shard, int status)
 
 static void put_who(struct meter_shard *shard, const struct meter_shard_about *about)
 {
-    struct small_rows *rows = &shard->rows;
-    char host[65] = "", session[33] = "";
-    uint8_t random[16] = {0};
-    const char *run = getenv("GAIT_RUN_ID"), *invocation = getenv("GAIT_INVOCATION");
-    gethostname(host, sizeof host - 1);
-    if (getrandom(random, sizeof random, GRND_NONBLOCK) < 0)
-        memcpy(random, &shard->first_anchor.real_ns, sizeof shard->first_anchor.real_ns);
-    for (int i = 0; i < 16; i++)
-        snprintf(session + 2 * i, 3, "%02x", random[i]);
-    small_rows_meta_number(rows, meta.format_version, FRAME_VERSION);
-    small_rows_meta_text(rows, meta.host, host);
-    small_rows_meta_number(rows, meta.pid, getpid());
-    small_rows_meta_number(rows, meta.subject_pid, about->subject_pid);
-    small_rows_meta_number(rows, meta.start_ns, shard->first_anchor.real_ns);
-    small_rows_meta_text(rows, meta.role, METER_ROLE);
-    small_rows_meta_text(rows, meta.run_id, run ? run : session);
-    small_rows_meta_text(rows, meta.session, session);
+    const char *invocation = getenv("GAIT_INVOCATION");
+    small_rows_who(&shard->rows, METER_ROLE, shard->first_anchor.real_ns);
+    small_rows_meta_number(&shard->rows, meta.subject_pid, about->subject_pid);
     if (invocation && *invocation)
-        small_rows_meta_text(rows, meta.invocation, invocation);
+        small_rows_meta_text(&shard->rows, meta.invocation, invocation);
 }
 
 static void put_sites(struct meter_shard *shard)

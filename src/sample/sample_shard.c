@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <gait/trace.h>
 
@@ -18,7 +16,6 @@
 #include "base/fail.h"
 #include "base/index/hash_index.h"
 #include "format/columns.h"
-#include "sample/look/thread_probe.h"
 #include "vocabulary/metadata.h"
 
 #define BUSY_NS (1000 * UINT64_C(1000000))
@@ -50,25 +47,6 @@ static void put_cost(struct sample_shard *shard)
     small_rows_add(&shard->rows, &row);
 }
 
-static void put_who(struct sample_shard *shard)
-{
-    char host[65] = "", session[33] = "";
-    uint8_t random[16] = {0};
-    const char *run = getenv("GAIT_RUN_ID");
-    gethostname(host, sizeof host - 1);
-    if (getrandom(random, sizeof random, GRND_NONBLOCK) < 0)
-        memcpy(random, &shard->first_anchor.real_ns, sizeof shard->first_anchor.real_ns);
-    for (int i = 0; i < 16; i++)
-        snprintf(session + 2 * i, 3, "%02x", random[i]);
-    small_rows_meta_number(&shard->rows, meta.format_version, FRAME_VERSION);
-    small_rows_meta_text(&shard->rows, meta.host, host);
-    small_rows_meta_number(&shard->rows, meta.pid, getpid());
-    small_rows_meta_number(&shard->rows, meta.start_ns, shard->first_anchor.real_ns);
-    small_rows_meta_text(&shard->rows, meta.role, meta.sampler);
-    small_rows_meta_text(&shard->rows, meta.run_id, run ? run : session);
-    small_rows_meta_text(&shard->rows, meta.session, session);
-}
-
 int sample_shard_open(struct sample_shard *shard, const char *path, struct stack_trie *trie)
 {
     memset(shard, 0, sizeof *shard);
@@ -85,7 +63,7 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     shard->first_anchor = clock_read_anchor();
     note(shard, table_write_schema(&shard->writer.tables));
     small_rows_anchor(&shard->rows, CLOCK_ID, &shard->first_anchor);
-    put_who(shard);
+    small_rows_who(&shard->rows, meta.sampler, shard->first_anchor.real_ns);
     for (enum frame_kind kind = FRAME_NONE + 1; kind < FRAME_KINDS; kind++)
         small_rows_string(&shard->rows, kind, frame_category(kind));
     note(shard, small_rows_write(&shard->rows, &shard->writer.tables));

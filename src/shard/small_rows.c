@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "shard/small_rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/invariant.h"
 #include "base/utf8.h"
+#include "format/frame.h"
+#include "vocabulary/metadata.h"
 
 #define ENTRIES_LIMIT ((size_t)256 << 20)
 #define TEXT_LIMIT ((size_t)8 << 20)
@@ -67,6 +73,25 @@ void small_rows_meta_text(struct small_rows *rows, const char *key, const char *
     else if (!rows->status)
         rows->status = status;
     buffer_finish(&json);
+}
+
+void small_rows_who(struct small_rows *rows, const char *role, int64_t start_ns)
+{
+    char host[65] = "", session[33] = "";
+    uint8_t random[16] = {0};
+    const char *run = getenv("GAIT_RUN_ID");
+    gethostname(host, sizeof host - 1);
+    if (getrandom(random, sizeof random, GRND_NONBLOCK) < 0)
+        memcpy(random, &start_ns, sizeof start_ns);
+    for (int i = 0; i < 16; i++)
+        snprintf(session + 2 * i, 3, "%02x", random[i]);
+    small_rows_meta_number(rows, meta.format_version, FRAME_VERSION);
+    small_rows_meta_text(rows, meta.host, host);
+    small_rows_meta_number(rows, meta.pid, getpid());
+    small_rows_meta_number(rows, meta.start_ns, start_ns);
+    small_rows_meta_text(rows, meta.role, role);
+    small_rows_meta_text(rows, meta.run_id, run ? run : session);
+    small_rows_meta_text(rows, meta.session, session);
 }
 
 void small_rows_string(struct small_rows *rows, uint64_t id, const char *text)

@@ -28,6 +28,9 @@ void small_rows_meta(struct small_rows *rows, const char *key, const char *json)
 void small_rows_meta_number(struct small_rows *rows, const char *key, int64_t number);
 void small_rows_meta_text(struct small_rows *rows, const char *key, const char *text);
 
+// Which process writes the shard, as what, since when (of the wall clock), and for which run.
+void small_rows_who(struct small_rows *rows, const char *role, int64_t start_ns);
+
 void small_rows_string(struct small_rows *rows, uint64_t id, const char *text);
 
 struct small_track {

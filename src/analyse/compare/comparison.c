@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/units.h"
 
 enum { SENTENCE_BYTES = 300 };
 

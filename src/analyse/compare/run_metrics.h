@@ -3,9 +3,7 @@
 #ifndef GAIT_ANALYSE_RUN_METRICS_H
 #define GAIT_ANALYSE_RUN_METRICS_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include <gait/error.h>
 

@@ -332,11 +332,6 @@ void energy_run_finish(struct energy_run *run)
 
 // --- sums -----------------------------------------------------------------------------------
 
-static bool is_of(const struct energy_device *device, unsigned kinds, const char *host)
-{
-    return kinds >> device->kind & 1 && (!host || !strcmp(host, device->host));
-}
-
 struct energy energy_run_of(const struct energy_run *run, const struct energy_wish *wish)
 {
     struct energy sum = {0};
@@ -344,7 +339,8 @@ struct energy energy_run_of(const struct energy_run *run, const struct energy_wi
     for (size_t i = 0; i < run->count; i++) {
         const struct energy_device *device = &run->devices[i];
         const struct interval all = all_of(&device->series);
-        if (!is_of(device, wish->kinds, wish->host))
+        if (!(wish->kinds >> device->kind & 1) ||
+            (wish->host && strcmp(wish->host, device->host) != 0))
             continue;
         const struct energy more = energy_series_of(
             &device->series, wish->times ? wish->times : &all, wish->times ? wish->count : 1);
@@ -355,10 +351,10 @@ struct energy energy_run_of(const struct energy_run *run, const struct energy_wi
     return sum;
 }
 
-size_t energy_run_devices(const struct energy_run *run, unsigned kinds, const char *host)
+size_t energy_run_devices(const struct energy_run *run, unsigned kinds)
 {
     size_t count = 0;
     for (size_t i = 0; i < run->count; i++)
-        count += is_of(&run->devices[i], kinds, host);
+        count += kinds >> run->devices[i].kind & 1;
     return count;
 }

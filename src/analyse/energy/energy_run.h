@@ -78,6 +78,6 @@ struct energy_wish {
 struct energy energy_run_of(const struct energy_run *run, const struct energy_wish *wish);
 
 // How many devices of these kinds there are.
-size_t energy_run_devices(const struct energy_run *run, unsigned kinds, const char *host);
+size_t energy_run_devices(const struct energy_run *run, unsigned kinds);
 
 #endif

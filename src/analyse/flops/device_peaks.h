@@ -4,8 +4,6 @@
 #ifndef GAIT_ANALYSE_DEVICE_PEAKS_H
 #define GAIT_ANALYSE_DEVICE_PEAKS_H
 
-#include <stdint.h>
-
 enum peak_kind { PEAK_16_BIT, PEAK_TF32, PEAK_FP8, PEAK_FP32, PEAK_KINDS };
 
 struct device_peaks {

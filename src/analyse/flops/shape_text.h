@@ -4,7 +4,6 @@
 #define GAIT_ANALYSE_SHAPE_TEXT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>

@@ -108,15 +108,8 @@ static int learn(struct flops_taking *taking, const struct gait_event *event,
 
 static size_t step_of(const struct intervals *steps, int64_t at_ns)
 {
-    size_t low = 0, high = steps->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (steps->rows[middle].end_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < steps->count && steps->rows[low].start_ns <= at_ns ? low : steps->count;
+    const size_t at = intervals_from(steps, at_ns);
+    return at < steps->count && steps->rows[at].start_ns <= at_ns ? at : steps->count;
 }
 
 static void count_work(struct flops_taking *taking, const struct torch_event *seen, size_t step,

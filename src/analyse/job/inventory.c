@@ -3,7 +3,6 @@
 #include "analyse/job/inventory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/steps/trace_facts.h"
 #include "base/array.h"

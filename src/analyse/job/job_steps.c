@@ -3,13 +3,11 @@
 #include "analyse/job/job_steps.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/job/torch_ranks.h"
 #include "analyse/steps/torch_epochs.h"
 #include "base/arena.h"
 #include "base/buffer.h"
-#include "base/fail.h"
 
 enum { MOST_STEPS = 1 << 25 };
 

@@ -5,7 +5,6 @@
 
 #include "analyse/cost/window_cost.h"
 #include "base/array.h"
-#include "base/fail.h"
 
 enum { MOST_STEPS = 1 << 25, MOST_PIECES = 1 << 26 };
 

@@ -2,7 +2,6 @@
 #include "analyse/job/torch_processes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/job/inventory.h"
 #include "analyse/ledger/torch_phases.h"

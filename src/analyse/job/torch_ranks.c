@@ -5,7 +5,6 @@
 #include "analyse/job/torch_ranks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/steps/shard_facts.h"
 #include "base/array.h"

@@ -4,8 +4,6 @@
 #ifndef GAIT_ANALYSE_RUN_MARKS_H
 #define GAIT_ANALYSE_RUN_MARKS_H
 
-#include <stdbool.h>
-
 #include "base/buffer.h"
 #include "load/pass/pass.h"
 

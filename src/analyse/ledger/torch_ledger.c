@@ -3,7 +3,6 @@
 // whichever is innermost, cut further at the borders of windows and evaluations.
 #include "analyse/ledger/torch_ledger.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "analyse/ledger/torch_phases.h"
@@ -108,12 +107,8 @@ static int open_span(struct painter *painter, const struct hook_fact *fact)
     paint(painter, fact->start_ns, phase);
     if (fact->end_ns <= fact->start_ns)
         return GAIT_OK;
-    int status =
-        array_reserve((void **)&painter->open, &painter->capacity, painter->open_count + 1, shape);
-    if (!status)
-        painter->open[painter->open_count++] =
-            (struct open_span){fact->end_ns, phase_within(phase, fact->phase)};
-    return status;
+    return array_add((void **)&painter->open, &painter->open_count, &painter->capacity,
+                     &(struct open_span){fact->end_ns, phase_within(phase, fact->phase)}, shape);
 }
 
 int torch_ledger_split(const struct torch_ledger *ledger)

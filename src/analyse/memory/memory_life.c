@@ -103,9 +103,8 @@ static int enter(const struct walk *walk, struct nest *nest, int64_t until_ns)
         if (walk->kinds[row->site] != SITE_SPAN)
             continue;
         leave(nest, row->start_ns, true);
-        status = array_reserve((void **)&nest->open, &nest->room, nest->depth + 1, shape);
-        if (!status)
-            nest->open[nest->depth++] = (struct open_span){row->end_ns, row->site, 0};
+        status = array_add((void **)&nest->open, &nest->depth, &nest->room,
+                           &(struct open_span){row->end_ns, row->site, 0}, shape);
     }
     return status;
 }
@@ -319,11 +318,9 @@ static int note_windows(const struct gait_batch *batch, void *context)
         if (batch->phase[i] || site_role(walk->trace, batch->site[i]) != ROLE_WINDOW)
             continue;
         const uint32_t shard = shard_of(walk, batch->track);
-        status = array_reserve((void **)&walk->windows, &walk->window_room, walk->window_count + 1,
-                               shape);
-        if (!status)
-            walk->windows[walk->window_count++] =
-                (struct window){batch->start_ns[i], shard_owner(walk->trace, shard), shard};
+        status = array_add(
+            (void **)&walk->windows, &walk->window_count, &walk->window_room,
+            &(struct window){batch->start_ns[i], shard_owner(walk->trace, shard), shard}, shape);
     }
     return status;
 }

@@ -75,11 +75,8 @@ static void add_to_owners(struct blocks_taking *blocks, const struct torch_event
 static int note_change(struct blocks_taking *blocks, int64_t at_ns, int64_t bytes)
 {
     const struct array_shape shape = {sizeof *blocks->changes, MOST_BLOCKS};
-    int status = array_reserve((void **)&blocks->changes, &blocks->change_room,
-                               blocks->change_count + 1, shape);
-    if (!status)
-        blocks->changes[blocks->change_count++] = (struct change){at_ns, bytes};
-    return status;
+    return array_add((void **)&blocks->changes, &blocks->change_count, &blocks->change_room,
+                     &(struct change){at_ns, bytes}, shape);
 }
 
 static int add_block(struct blocks_taking *blocks, const struct torch_event *seen, size_t *live)

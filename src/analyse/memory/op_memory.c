@@ -2,10 +2,11 @@
 // Of any thread: an op has what came and went in its time, whoever asked for it.
 // That is torch.profiler's rule, and people compare.
 #include "analyse/memory/op_memory.h"
-#include "analyse/time/wrap_add.h"
 
 #include <stdlib.h>
 
+#include "analyse/time/lower_bound.h"
+#include "analyse/time/wrap_add.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -21,11 +22,7 @@ void op_memory_finish(struct op_memory *memory)
 int op_memory_add(struct op_memory *memory, const struct op_memory_event *event)
 {
     const struct array_shape shape = {sizeof *event, MOST_EVENTS};
-    int status =
-        array_reserve((void **)&memory->events, &memory->capacity, memory->count + 1, shape);
-    if (!status)
-        memory->events[memory->count++] = *event;
-    return status;
+    return array_add((void **)&memory->events, &memory->count, &memory->capacity, event, shape);
 }
 
 int op_memory_sum(struct op_memory *memory)
@@ -46,15 +43,9 @@ int op_memory_sum(struct op_memory *memory)
 // The first event at or behind a time.
 static size_t find(const struct op_memory *memory, int64_t at_ns)
 {
-    size_t low = 0, high = memory->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (memory->events[middle].at_ns < at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return memory->count
+               ? lower_bound(&memory->events->at_ns, memory->count, sizeof *memory->events, at_ns)
+               : 0;
 }
 
 struct op_memory_sums op_memory_take(struct op_memory *memory, int64_t start_ns, int64_t end_ns)

@@ -97,10 +97,7 @@ static int find_entry(struct looking *looking, const struct comm_entry *like, ui
     if (status || *ret_entry < debug->count)
         return status;
     const struct comm_entry added = *like; // which may be among those that move
-    status = array_reserve((void **)&debug->entries, &debug->room, debug->count + 1, shape);
-    if (!status)
-        debug->entries[debug->count++] = added;
-    return status;
+    return array_add((void **)&debug->entries, &debug->count, &debug->room, &added, shape);
 }
 
 // Its shapes are those of the first call.

@@ -135,10 +135,7 @@ static int learn_sites(struct walking *walking)
 static int add_node(struct module_tree *tree, struct module_node node)
 {
     const struct array_shape shape = {sizeof *tree->nodes, MOST_NODES};
-    int status = array_reserve((void **)&tree->nodes, &tree->room, tree->count + 1, shape);
-    if (!status)
-        tree->nodes[tree->count++] = node;
-    return status;
+    return array_add((void **)&tree->nodes, &tree->count, &tree->room, &node, shape);
 }
 
 static void adopt(struct module_tree *tree, uint32_t parent, uint32_t child)
@@ -204,10 +201,7 @@ static struct open_span innermost(struct open_row *row, int64_t now_ns)
 static int open_span(struct open_row *row, struct open_span span)
 {
     const struct array_shape shape = {sizeof *row->spans, MOST_OPEN};
-    int status = array_reserve((void **)&row->spans, &row->room, row->count + 1, shape);
-    if (!status)
-        row->spans[row->count++] = span;
-    return status;
+    return array_add((void **)&row->spans, &row->count, &row->room, &span, shape);
 }
 
 static int see_module(struct walking *walking, struct open_row *open, const struct fact_row *row)
@@ -468,7 +462,8 @@ void module_tree_finish(struct module_tree *tree)
     arena_finish(&tree->arena);
 }
 
-int module_tree_shard(const struct gait_trace *trace, int64_t rank, uint32_t *ret_shard)
+int module_tree_first(const struct gait_trace *trace, uint32_t *ret_number,
+                      struct gait_shard_info *ret_shard)
 {
     int64_t lowest = INT64_MAX;
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
@@ -476,11 +471,12 @@ int module_tree_shard(const struct gait_trace *trace, int64_t rank, uint32_t *re
         int status = gait_trace_shard(trace, i, &shard);
         if (status)
             return status;
-        const int64_t its = shard.rank < 0 ? 0 : shard.rank;
-        if (its < rank || its >= lowest)
+        const int64_t rank = shard.rank < 0 ? 0 : shard.rank;
+        if (rank >= lowest)
             continue;
-        lowest = its;
-        *ret_shard = i;
+        lowest = rank;
+        *ret_number = i;
+        *ret_shard = shard;
     }
-    return lowest < INT64_MAX ? GAIT_OK : fail(GAIT_ERR_MISSING, "no process has a rank that high");
+    return lowest < INT64_MAX ? GAIT_OK : fail(GAIT_ERR_MISSING, "no process is on record");
 }

@@ -78,7 +78,8 @@ void module_tree_finish(struct module_tree *tree); // takes a zeroed struct
 // The node behind `node` in the order in which a tree is read, MODULE_NONE behind the last.
 uint32_t module_tree_next(const struct module_tree *tree, uint32_t node);
 
-// The first process, by rank, of `rank` or above; GAIT_ERR_MISSING where there is none.
-GAIT_CHECK int module_tree_shard(const struct gait_trace *trace, int64_t rank, uint32_t *ret_shard);
+// The process of the lowest rank; GAIT_ERR_MISSING where there is none.
+GAIT_CHECK int module_tree_first(const struct gait_trace *trace, uint32_t *ret_number,
+                                 struct gait_shard_info *ret_shard);
 
 #endif

@@ -3,7 +3,6 @@
 #ifndef GAIT_ANALYSE_OP_ROWS_H
 #define GAIT_ANALYSE_OP_ROWS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

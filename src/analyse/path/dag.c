@@ -36,11 +36,8 @@ int dag_add_edge(struct dag *dag, uint32_t from, uint32_t to, uint8_t kind)
     const struct array_shape shape = {sizeof *dag->edges, MOST_NODES};
     if (from == DAG_NO_NODE || to == DAG_NO_NODE)
         return GAIT_OK;
-    int status =
-        array_reserve((void **)&dag->edges, &dag->edge_capacity, dag->edge_count + 1, shape);
-    if (!status)
-        dag->edges[dag->edge_count++] = (struct dag_edge){0, from, to, kind};
-    return status;
+    return array_add((void **)&dag->edges, &dag->edge_count, &dag->edge_capacity,
+                     &(struct dag_edge){0, from, to, kind}, shape);
 }
 
 static int64_t end_of(const struct dag *dag, uint32_t node)

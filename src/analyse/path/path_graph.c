@@ -30,22 +30,15 @@ int path_graph_place(struct path_graph *graph, uint32_t track, uint32_t node)
 {
     const struct array_shape shape = {sizeof *graph->places, MOST_NODES};
     const struct dag_node *times = &graph->dag.nodes[node];
-    int status = array_reserve((void **)&graph->places, &graph->place_capacity,
-                               graph->place_count + 1, shape);
-    if (!status)
-        graph->places[graph->place_count++] =
-            (struct path_place){times->start_ns + times->work_ns, track, node};
-    return status;
+    return array_add((void **)&graph->places, &graph->place_count, &graph->place_capacity,
+                     &(struct path_place){times->start_ns + times->work_ns, track, node}, shape);
 }
 
 int path_graph_collective(struct path_graph *graph, const struct path_collective *row)
 {
     const struct array_shape shape = {sizeof *graph->collectives, MOST_NODES};
-    int status = array_reserve((void **)&graph->collectives, &graph->collective_capacity,
-                               graph->collective_count + 1, shape);
-    if (!status)
-        graph->collectives[graph->collective_count++] = *row;
-    return status;
+    return array_add((void **)&graph->collectives, &graph->collective_count,
+                     &graph->collective_capacity, row, shape);
 }
 
 static int by_track_end(const void *left, const void *right)
@@ -135,11 +128,8 @@ static int stand_in(struct path_graph *graph, const struct part *part)
     const struct array_shape shape = {sizeof *graph->marks.steps, MOST_NODES};
     if (!most || step.end_ns <= step.start_ns)
         return GAIT_OK;
-    int status = array_reserve((void **)&graph->marks.steps, &graph->marks.step_capacity,
-                               graph->marks.step_count + 1, shape);
-    if (!status)
-        graph->marks.steps[graph->marks.step_count++] = step;
-    return status;
+    return array_add((void **)&graph->marks.steps, &graph->marks.step_count,
+                     &graph->marks.step_capacity, &step, shape);
 }
 
 // The thread with most steps.

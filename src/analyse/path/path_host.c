@@ -303,9 +303,8 @@ static int add_outer(struct path_list *engine, const struct path_list *track)
         if (track->rows[i].start_ns < end_ns)
             continue;
         end_ns = track->rows[i].end_ns;
-        status = array_reserve((void **)&engine->rows, &engine->capacity, engine->count + 1, shape);
-        if (!status)
-            engine->rows[engine->count++] = track->rows[i];
+        status = array_add((void **)&engine->rows, &engine->count, &engine->capacity,
+                           &track->rows[i], shape);
     }
     return status;
 }

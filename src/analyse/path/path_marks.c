@@ -39,18 +39,15 @@ static int add_phase(struct path_marks *marks, const struct phases *phases, uint
         last->end_ns = end_ns;
         return GAIT_OK;
     }
-    int status = array_reserve((void **)&marks->phases, &marks->phase_capacity,
-                               marks->phase_count + 1, shape);
-    if (!status)
-        marks->phases[marks->phase_count++] =
-            (struct path_phase){.start_ns = piece->start_ns,
-                                .end_ns = end_ns,
-                                .name = name,
-                                .window = piece->window,
-                                .track = track,
-                                .mask = phases->masks[piece->phase],
-                                .is_communication = piece->phase == TORCH_COMMUNICATION};
-    return status;
+    return array_add((void **)&marks->phases, &marks->phase_count, &marks->phase_capacity,
+                     &(struct path_phase){.start_ns = piece->start_ns,
+                                          .end_ns = end_ns,
+                                          .name = name,
+                                          .window = piece->window,
+                                          .track = track,
+                                          .mask = phases->masks[piece->phase],
+                                          .is_communication = piece->phase == TORCH_COMMUNICATION},
+                     shape);
 }
 
 static int add_rank(struct path_marks *marks, const struct phases *phases,
@@ -128,9 +125,7 @@ static void add_step(const struct gait_event *event, uint32_t shard, void *conte
         !path_time_is_sane(step.start_ns, step.end_ns))
         return;
     reading->status =
-        array_reserve((void **)&marks->steps, &marks->step_capacity, marks->step_count + 1, shape);
-    if (!reading->status)
-        marks->steps[marks->step_count++] = step;
+        array_add((void **)&marks->steps, &marks->step_count, &marks->step_capacity, &step, shape);
 }
 
 static int by_track_start(const void *left, const void *right)

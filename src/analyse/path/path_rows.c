@@ -2,7 +2,6 @@
 #include "analyse/path/path_rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/steps/trace_facts.h"
 #include "base/array.h"
@@ -75,10 +74,7 @@ static bool is_of_thread(enum role role)
 static int add(struct path_list *list, const struct path_span *row)
 {
     const struct array_shape shape = {sizeof *list->rows, MOST_ROWS};
-    int status = array_reserve((void **)&list->rows, &list->capacity, list->count + 1, shape);
-    if (!status)
-        list->rows[list->count++] = *row;
-    return status;
+    return array_add((void **)&list->rows, &list->count, &list->capacity, row, shape);
 }
 
 static int add_row(struct path_rows *rows, uint32_t track, const struct fact_row *fact)

@@ -61,10 +61,4 @@ static inline bool path_time_is_sane(int64_t start_ns, int64_t end_ns)
     return start_ns > -DAG_MOST_NS && end_ns < DAG_MOST_NS;
 }
 
-// Whether a span of that role says what a thread did, as against around what.
-static inline bool path_role_works(enum role role)
-{
-    return role == ROLE_OP || role == ROLE_RUNTIME;
-}
-
 #endif

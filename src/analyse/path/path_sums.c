@@ -21,10 +21,7 @@ static int add(struct path_sums *sums, const struct path_sum *row)
     const struct array_shape shape = {sizeof *sums->rows, MOST_SUMS};
     if (!row->ns)
         return GAIT_OK;
-    int status = array_reserve((void **)&sums->rows, &sums->capacity, sums->count + 1, shape);
-    if (!status)
-        sums->rows[sums->count++] = *row;
-    return status;
+    return array_add((void **)&sums->rows, &sums->count, &sums->capacity, row, shape);
 }
 
 int path_sums_join(struct path_sums *sums, const struct path_sums *others)

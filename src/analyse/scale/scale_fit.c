@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TERMS = 3, USE_ONE = 1, USE_SERIAL = 2, USE_COHERENCY = 4 };
 

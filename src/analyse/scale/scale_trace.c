@@ -217,8 +217,8 @@ static int find_energy(struct scale_run *run, struct gait_trace *trace)
     double busy = 0, count = 0;
     int status = energy_run_read(&devices, trace);
     const unsigned kinds =
-        !status && energy_run_devices(&devices, ENERGY_GPUS, NULL) ? ENERGY_GPUS : ENERGY_ALL;
-    if (!status && energy_run_devices(&devices, kinds, NULL)) {
+        !status && energy_run_devices(&devices, ENERGY_GPUS) ? ENERGY_GPUS : ENERGY_ALL;
+    if (!status && energy_run_devices(&devices, kinds)) {
         const struct energy energy = energy_run_of(&devices, &(struct energy_wish){.kinds = kinds});
         run->has_energy = energy.measured_ns > 0;
         run->energy_wh = energy.joules / hour_s;

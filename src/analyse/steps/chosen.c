@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/ledger/phase_times.h"
 #include "analyse/steps/each_step.h"

@@ -38,9 +38,7 @@ static void add(struct gait_derived *derived, const struct derived_row *row)
     const struct array_shape shape = {sizeof *derived->rows, MOST_ROWS};
     if (!derived->status)
         derived->status =
-            array_reserve((void **)&derived->rows, &derived->capacity, derived->count + 1, shape);
-    if (!derived->status)
-        derived->rows[derived->count++] = *row;
+            array_add((void **)&derived->rows, &derived->count, &derived->capacity, row, shape);
 }
 
 static void add_steps(struct gait_derived *derived, const struct rank_steps *steps)

@@ -56,11 +56,8 @@ int hook_facts_add_mode(struct hook_facts *facts, const struct torch_mode *mode)
 int hook_facts_add_epoch(struct hook_facts *facts, int64_t at_ns)
 {
     const struct array_shape shape = {sizeof *facts->epochs, MOST_EPOCHS};
-    int status = array_reserve((void **)&facts->epochs, &facts->epoch_capacity,
-                               facts->epoch_count + 1, shape);
-    if (!status)
-        facts->epochs[facts->epoch_count++] = at_ns;
-    return status;
+    return array_add((void **)&facts->epochs, &facts->epoch_count, &facts->epoch_capacity, &at_ns,
+                     shape);
 }
 
 static int by_start(const void *left, const void *right)

@@ -212,11 +212,8 @@ static int add_hint(struct shard_facts *gathered, const struct gait_batch *batch
 static int add_epoch(struct shard_facts *gathered, int64_t at_ns)
 {
     const struct array_shape shape = {sizeof *gathered->epochs, MOST_EPOCHS};
-    int status = array_reserve((void **)&gathered->epochs, &gathered->epoch_capacity,
-                               gathered->epoch_count + 1, shape);
-    if (!status)
-        gathered->epochs[gathered->epoch_count++] = at_ns;
-    return status;
+    return array_add((void **)&gathered->epochs, &gathered->epoch_count, &gathered->epoch_capacity,
+                     &at_ns, shape);
 }
 
 int shard_facts_add(struct shard_facts *gathered, const struct gait_batch *batch)

@@ -14,10 +14,7 @@ enum { MOST_STEPS = 1 << 25 };
 static int add(struct step_clock *clock, const struct clocked_step *row)
 {
     const struct array_shape shape = {sizeof *clock->rows, MOST_STEPS};
-    int status = array_reserve((void **)&clock->rows, &clock->capacity, clock->count + 1, shape);
-    if (!status)
-        clock->rows[clock->count++] = *row;
-    return status;
+    return array_add((void **)&clock->rows, &clock->count, &clock->capacity, row, shape);
 }
 
 int step_clock_add(struct step_clock *clock, const struct torch_phases *phases,

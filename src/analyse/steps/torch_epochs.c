@@ -40,11 +40,8 @@ static int add_epoch(struct torch_epochs *epochs, const struct intervals *window
     bool is_known = epochs->count && epochs->first_steps[epochs->count - 1] >= first;
     if (first == windows->count || is_known)
         return GAIT_OK;
-    int status =
-        array_reserve((void **)&epochs->first_steps, &epochs->capacity, epochs->count + 1, shape);
-    if (!status)
-        epochs->first_steps[epochs->count++] = first;
-    return status;
+    return array_add((void **)&epochs->first_steps, &epochs->count, &epochs->capacity, &first,
+                     shape);
 }
 
 static int find_by_loops(struct torch_epochs *epochs, const struct training_thread *thread,

@@ -2,8 +2,6 @@
 // The first kind that occurs at all makes the rounds.
 #include "analyse/steps/torch_rounds.h"
 
-#include <string.h>
-
 #include "analyse/steps/hook_facts.h"
 #include "analyse/time/intervals.h"
 

@@ -6,7 +6,6 @@
 #include "analyse/steps/torch_steps.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/steps/hook_facts.h"
 #include "analyse/steps/round_gap.h"

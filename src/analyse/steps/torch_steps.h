@@ -4,7 +4,6 @@
 #ifndef GAIT_ANALYSE_TORCH_STEPS_H
 #define GAIT_ANALYSE_TORCH_STEPS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

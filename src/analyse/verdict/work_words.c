@@ -5,6 +5,8 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+#include <strings.h>
 
 enum { MOST_WORDS = 14, MOST_BYTES = 200 };
 
@@ -31,15 +33,6 @@ static const struct work_words dictionary[] = {
       "matmul", "model", "apply", "step"}},
 };
 
-// Whether the word at `name` begins with `word`, whatever the case.
-static bool begins(const char *name, const char *word)
-{
-    for (; *word; name++, word++)
-        if (tolower((unsigned char)*name) != *word)
-            return false;
-    return true;
-}
-
 static bool is_word_start(const char *name, size_t at)
 {
     unsigned char here = (unsigned char)name[at];
@@ -53,7 +46,7 @@ static bool has_word(const char *name, const char *const *words)
         if (!is_word_start(name, at))
             continue;
         for (size_t i = 0; i < MOST_WORDS && words[i]; i++)
-            if (begins(name + at, words[i]))
+            if (!strncasecmp(name + at, words[i], strlen(words[i])))
                 return true;
     }
     return false;

@@ -348,7 +348,7 @@ static void put_sums(struct sheet *sheet, const struct energy_run *run,
 {
     const struct energy gpus = energy_run_of(run, &(struct energy_wish){.kinds = ENERGY_GPUS});
     const bool has_others =
-        energy_run_devices(run, ENERGY_ALL, NULL) != energy_run_devices(run, ENERGY_GPUS, NULL);
+        energy_run_devices(run, ENERGY_ALL) != energy_run_devices(run, ENERGY_GPUS);
     struct sums sums = {.count = 0};
     char hours[32];
     add_sum(&sums, "total", "the run", total, 1);
@@ -429,7 +429,7 @@ static bool is_missed(const struct energy_run *run, struct slice quoted)
     for (size_t i = 0; i < sizeof tells / sizeof tells[0]; i++) {
         const char *name = meter_source_name(tells[i].source);
         if (quoted.count == strlen(name) + 2 && !memcmp(quoted.bytes + 1, name, strlen(name)))
-            return !energy_run_devices(run, 1u << tells[i].kind, NULL);
+            return !energy_run_devices(run, 1u << tells[i].kind);
     }
     return !run->count;
 }
@@ -522,27 +522,14 @@ void energy_answer_put_section(struct sheet *sheet, const struct energy_run *run
         say_flags(sheet, &run->devices[i]);
 }
 
+#define AT(field) offsetof(struct energy_values, field)
 static const struct option options[] = {
-    {.name = "country",
-     .kind = OPTION_TEXT,
-     .value = "CODE",
-     .help = "whose grid CO2 and price are of: DE, FR, US ... (default: the world's mean)",
-     .offset = offsetof(struct energy_values, country)},
-    {.name = "co2",
-     .kind = OPTION_TEXT,
-     .value = "GRAMS",
-     .help = "grams of CO2 a kWh, instead of the table's",
-     .offset = offsetof(struct energy_values, grams)},
-    {.name = "price",
-     .kind = OPTION_TEXT,
-     .value = "NUMBER",
-     .help = "price of a kWh, in any currency",
-     .offset = offsetof(struct energy_values, price)},
-    {.name = "pue",
-     .kind = OPTION_TEXT,
-     .value = "NUMBER",
-     .help = "energy of the building for each of the devices (default: 1)",
-     .offset = offsetof(struct energy_values, overhead)},
+    {TEXT_ROW(0, "country", "CODE", AT(country),
+              "whose grid CO2 and price are of: DE, FR, US ... (default: the world's mean)")},
+    {TEXT_ROW(0, "co2", "GRAMS", AT(grams), "grams of CO2 a kWh, instead of the table's")},
+    {TEXT_ROW(0, "price", "NUMBER", AT(price), "price of a kWh, in any currency")},
+    {TEXT_ROW(0, "pue", "NUMBER", AT(overhead),
+              "energy of the building for each of the devices (default: 1)")},
 };
 
 static const struct example examples[] = {

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "analyse/modules/comm_debug.h"
 #include "base/units.h"
@@ -178,9 +177,7 @@ int comm_debug_answer_put(struct sheet *sheet, const struct asked *asked, enum c
     struct comm_debug debug = {.count = 0};
     struct gait_shard_info shard = {.rank = -1};
     uint32_t number = 0;
-    int status = module_tree_shard(asked->trace, 0, &number);
-    if (!status)
-        status = gait_trace_shard(asked->trace, number, &shard);
+    int status = module_tree_first(asked->trace, &number, &shard);
     if (!status)
         status = comm_debug_make(&debug, asked->trace, number);
     if (!status) {

@@ -125,9 +125,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     struct module_tree tree = {.count = 0};
     struct gait_shard_info shard = {.rank = -1};
     char text[160];
-    int status = module_tree_shard(asked->trace, 0, &wish.shard);
-    if (!status)
-        status = gait_trace_shard(asked->trace, wish.shard, &shard);
+    int status = module_tree_first(asked->trace, &wish.shard, &shard);
     if (!status)
         status = module_tree_make(&tree, asked->trace, &wish);
     if (!status && tree.count < 2)
@@ -146,14 +144,10 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return status;
 }
 
+#define AT(field) offsetof(struct modules_values, field)
 static const struct option options[] = {
-    {.name = "depth",
-     .kind = OPTION_NUMBER,
-     .value = "N",
-     .help = "only modules that are nested so deep; 1: those that no other calls",
-     .offset = offsetof(struct modules_values, depth),
-     .low = 1,
-     .high = INT32_MAX},
+    {NUMBER_ROW(0, "depth", "N", 1, INT32_MAX, AT(depth),
+                "only modules that are nested so deep; 1: those that no other calls")},
 };
 
 static const char *const about[] = {

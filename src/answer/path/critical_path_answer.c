@@ -247,17 +247,10 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return status;
 }
 
+#define AT(field) offsetof(struct critical_values, field)
 static const struct option options[] = {
-    {.name = "step",
-     .kind = OPTION_TEXT,
-     .value = "STEP",
-     .help = "show one step alone, by its number or name",
-     .offset = offsetof(struct critical_values, step)},
-    {.name = "rank",
-     .kind = OPTION_TEXT,
-     .value = "N",
-     .help = "show the steps of that rank, not of the slowest of each",
-     .offset = offsetof(struct critical_values, rank)},
+    {TEXT_ROW(0, "step", "STEP", AT(step), "show one step alone, by its number or name")},
+    {TEXT_ROW(0, "rank", "N", AT(rank), "show the steps of that rank, not of the slowest of each")},
 };
 
 static const struct example examples[] = {

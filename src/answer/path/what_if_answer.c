@@ -193,12 +193,10 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return status;
 }
 
+#define AT(field) offsetof(struct what_if_values, field)
 static const struct option options[] = {
-    {.name = "scale",
-     .kind = OPTION_TEXTS,
-     .value = "PATTERN=FACTOR",
-     .help = "what takes FACTOR of its time: an op, kernel, collective, phase or role",
-     .offset = offsetof(struct what_if_values, scales)},
+    {OPTION_ROW(OPTION_TEXTS, 0, "scale", "PATTERN=FACTOR", AT(scales),
+                "what takes FACTOR of its time: an op, kernel, collective, phase or role")},
 };
 
 static const struct example examples[] = {

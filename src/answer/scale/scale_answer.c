@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "answer/scale/scale_words.h"
-#include "base/units.h"
 
 static struct value known(bool is_known, double value)
 {

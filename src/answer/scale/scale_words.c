@@ -2,7 +2,6 @@
 #include "answer/scale/scale_words.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/units.h"
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "answer/package_path.h"
-#include "base/units.h"
 
 enum { STACKS_SHOWN = 4, FRAMES_SHOWN = 24 };
 
@@ -135,7 +134,7 @@ static void put_stacks(struct sheet *sheet, const struct stuck *stuck)
     sheet_lines_end(sheet);
 }
 
-int stuck_sheet_put(struct sheet *sheet, const char *subject, const struct stuck *stuck)
+void stuck_sheet_put(struct sheet *sheet, const char *subject, const struct stuck *stuck)
 {
     sheet_title(sheet, subject, NULL);
     sheet_say(sheet, SAY_LEAD, stuck->sentence);
@@ -148,5 +147,4 @@ int stuck_sheet_put(struct sheet *sheet, const char *subject, const struct stuck
     sheet_end(sheet);
     if (stuck_is_found(stuck))
         put_stacks(sheet, stuck);
-    return sheet_status(sheet);
 }

@@ -7,6 +7,6 @@
 #include "answer/sheet.h"
 
 // `subject`: what was looked at, for the title of a page.
-GAIT_CHECK int stuck_sheet_put(struct sheet *sheet, const char *subject, const struct stuck *stuck);
+void stuck_sheet_put(struct sheet *sheet, const char *subject, const struct stuck *stuck);
 
 #endif

@@ -10,6 +10,7 @@
 #include "answer/compare_answer.h"
 #include "base/fail.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
 #include "cli/trace/trace_door.h"
 
@@ -111,22 +112,16 @@ static int compare(struct comparing *comparing, const struct compare_values *val
 static int answer(const struct compared *compared, const struct operands *operands)
 {
     struct sheet *sheet = NULL;
-    int status = sheet_new(&sheet);
-    if (!status) {
-        compare_answer_put(sheet, compared);
-        status = sheet_status(sheet);
-    }
+    const int status = sheet_new(&sheet);
     if (!status)
-        status = sheet_output(&operands->wish, sheet);
-    sheet_drop(sheet);
-    return status;
+        compare_answer_put(sheet, compared);
+    return sheet_answer(&cmd_compare, &operands->wish, sheet, status);
 }
 
 static int run(const void *given, const struct operands *operands)
 {
     const struct compare_values *values = given;
     struct comparing *comparing = calloc(1, sizeof *comparing);
-    int code = EXIT_USAGE;
     if (!comparing) {
         (void)fail(GAIT_ERR_MEMORY, "no memory to compare runs");
         return command_refuse(&cmd_compare);
@@ -134,10 +129,8 @@ static int run(const void *given, const struct operands *operands)
     arena_init(&comparing->arena, COMPARE_BYTES);
     const struct compared compared = {&comparing->comparison, &comparing->a, &comparing->b,
                                       comparing->limits, values->limits.count};
-    if (compare(comparing, values, operands) || answer(&compared, operands))
-        code = command_refuse(&cmd_compare);
-    else
-        code = command_finish_output(&cmd_compare);
+    int code = compare(comparing, values, operands) ? command_refuse(&cmd_compare)
+                                                    : answer(&compared, operands);
     if (code == EXIT_OK && compare_answer_fails(&compared))
         code = EXIT_FAILED;
     arena_finish(&comparing->arena);
@@ -145,17 +138,14 @@ static int run(const void *given, const struct operands *operands)
     return code;
 }
 
+#define AT(field) offsetof(struct compare_values, field)
 static const struct option options[] = {
-    {.kind = OPTION_TEXTS,
-     .name = "fail-on",
-     .value = "LIMIT",
-     .help = "fail if a figure moves beyond this, such as step.p50>5% or throughput.samples<-5%; "
-             "may repeat",
-     .offset = offsetof(struct compare_values, limits)},
-    {.kind = OPTION_FLAG,
-     .name = "allow-mismatch",
-     .help = "compare runs of other devices, ranks, batch sizes or types, too",
-     .offset = offsetof(struct compare_values, allows_mismatch)},
+    {OPTION_ROW(
+        OPTION_TEXTS, 0, "fail-on", "LIMIT", AT(limits),
+        "fail if a figure moves beyond this, such as step.p50>5% or throughput.samples<-5%; "
+        "may repeat")},
+    {FLAG_ROW(0, "allow-mismatch", AT(allows_mismatch),
+              "compare runs of other devices, ranks, batch sizes or types, too")},
 };
 
 static const char *const about[] = {
@@ -185,7 +175,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_compare = {
-    .name = "compare",
     .purpose = "say what differs between two sets of runs",
     .summary = "Compares repeats of two trainings: which figures differ, by how much, and which "
                "phases and ops made the difference.",
@@ -202,6 +191,5 @@ const struct command cmd_compare = {
              .has_sides = true,
              .has_sheet = true,
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -43,7 +43,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_completion = {
-    .name = "completion",
     .purpose = "let bash, zsh or fish complete gait's lines",
     .summary = "Prints a script. With it the shell completes commands, options and their values, "
                "settings, files and runs.",
@@ -56,7 +55,6 @@ const struct command cmd_completion = {
              .operands = "SHELL [WORD...]",
              .choices = shells,
              .stops_at_operand = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

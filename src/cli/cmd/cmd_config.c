@@ -96,19 +96,13 @@ static int run(const void *given, const struct operands *operands)
     return command_refuse(&cmd_config);
 }
 
+#define AT(field) offsetof(struct config_values, field)
 static const struct option options[] = {
-    {.letter = 'c',
-     .name = "config",
-     .kind = OPTION_TEXT,
-     .value = "FILE",
-     .help =
-         "read settings from this YAML file: gait.yaml, or any file with a 'profiling' section; "
-         "FILE#SECTION names another section (default: GAIT_CONFIG, else gait.yaml here)",
-     .offset = offsetof(struct config_values, file)},
-    {.name = "markdown",
-     .kind = OPTION_FLAG,
-     .help = "for list: print the page docs/CONFIG.md",
-     .offset = offsetof(struct config_values, is_markdown)},
+    {TEXT_ROW(
+        'c', "config", "FILE", AT(file),
+        "read settings from this YAML file: gait.yaml, or any file with a 'profiling' section; "
+        "FILE#SECTION names another section (default: GAIT_CONFIG, else gait.yaml here)")},
+    {FLAG_ROW(0, "markdown", AT(is_markdown), "for list: print the page docs/CONFIG.md")},
 };
 
 static const char *const about[] = {
@@ -134,7 +128,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_config = {
-    .name = "config",
     .purpose = "show the settings and where they come from",
     .summary = "Explains the settings that a run in this folder would have (explain), checks a "
                "file (check), or lists all settings (list).",
@@ -149,6 +142,5 @@ const struct command cmd_config = {
              .choices = actions,
              .has_settings = true,
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait diff-stacks`: which functions have another share of the samples.
-#include <stdio.h>
 
 #include "answer/sheet.h"
 #include "base/fail.h"
@@ -28,7 +27,7 @@ static int put(struct sheet *sheet, const struct stack_set sets[2], uint64_t row
     sheet_title(sheet, "Changes", NULL);
     shares_text_put_changes(sheet, &text);
     function_shares_finish(&shares);
-    return sheet_status(sheet);
+    return GAIT_OK;
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -51,7 +50,7 @@ static int run(const void *given, const struct operands *operands)
     const int code = sheet_answer(&cmd_diff_stacks, &operands->wish, sheet, status);
     for (int of = 0; of < 2; of++) {
         if (status == 0 && !operands->wish.is_json)
-            stack_input_tell_bad(&sets[of], cmd_diff_stacks.name, operands->texts[of]);
+            stack_input_tell_bad(&sets[of], cmd_diff_stacks.line.command, operands->texts[of]);
         stack_set_finish(&sets[of]);
     }
     return code;
@@ -83,7 +82,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_diff_stacks = {
-    .name = "diff-stacks",
     .purpose = "compare the samples of two recordings",
     .summary = "Shows the functions whose share of the samples changed.",
     .about = about,
@@ -95,7 +93,6 @@ const struct command cmd_diff_stacks = {
              .max_operands = 2,
              .operands = "BEFORE AFTER",
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

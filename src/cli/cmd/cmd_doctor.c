@@ -331,15 +331,13 @@ static int run(const void *given, const struct operands *operands)
 
 static const char *const subjects[] = {"torch", NULL};
 
+#define AT(field) offsetof(struct doctor_values, field)
 static const struct option options[] = {
-    {.name = "clean",
-     .kind = OPTION_FLAG,
-     .help = "complete the shards of dead processes, and remove their buffers from shared memory",
-     .offset = offsetof(struct doctor_values, is_clean)},
-    {.name = "patches",
-     .kind = OPTION_FLAG,
-     .help = "list the functions of PyTorch that gait replaces, and why",
-     .offset = offsetof(struct doctor_values, is_patches)},
+    {FLAG_ROW(
+        0, "clean", AT(is_clean),
+        "complete the shards of dead processes, and remove their buffers from shared memory")},
+    {FLAG_ROW(0, "patches", AT(is_patches),
+              "list the functions of PyTorch that gait replaces, and why")},
 };
 
 static const char *const about[] = {
@@ -361,7 +359,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_doctor = {
-    .name = "doctor",
     .purpose = "check what recording will be like here",
     .summary = "Checks this machine: clock, shared memory, buffers of dead processes, limits, "
                "directory, rights, sampling, energy, Pythons, and what each collector can record.",
@@ -374,6 +371,5 @@ const struct command cmd_doctor = {
              .operands = "[torch]",
              .choices = subjects,
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

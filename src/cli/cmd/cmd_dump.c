@@ -299,7 +299,7 @@ static int put(struct sheet *sheet, struct python_process *process, bool has_loc
         put_all(&dumped);
     sheet_lines_end(sheet);
     free(dumped.variables);
-    return sheet_status(sheet);
+    return GAIT_OK;
 }
 
 static int dump(struct sheet *sheet, const struct target *target, bool has_locals)
@@ -342,12 +342,9 @@ static int run(const void *given, const struct operands *operands)
     return sheet_answer(&cmd_dump, &operands->wish, sheet, status);
 }
 
+#define AT(field) offsetof(struct dump_values, field)
 static const struct option options[] = {
-    {.letter = 'l',
-     .name = "locals",
-     .kind = OPTION_FLAG,
-     .help = "also print the variables of each frame",
-     .offset = offsetof(struct dump_values, has_locals)},
+    {FLAG_ROW('l', "locals", AT(has_locals), "also print the variables of each frame")},
 };
 
 static const char *const about[] = {
@@ -375,7 +372,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_dump = {
-    .name = "dump",
     .purpose = "show what every thread of a Python program does now",
     .summary = "Prints the stack, state and line of every thread of process PID, innermost frame "
                "first.",
@@ -388,7 +384,6 @@ const struct command cmd_dump = {
              .max_operands = 1,
              .operands = "PID",
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -201,40 +201,19 @@ static int run(const void *given, const struct operands *operands)
 static const char *const formats[] = {"pt-trace", "chrome", "stacks", "perfetto",
                                       "csv",      PARQUET,  ITWINAI,  NULL};
 
+#define AT(field) offsetof(struct export_values, field)
 static const struct option options[] = {
-    {.letter = 'f',
-     .name = "format",
-     .kind = OPTION_CHOICE,
-     .value = "FORMAT",
-     .help = "chrome, perfetto, pt-trace, stacks, csv, parquet or itwinai; else as FILE "
-             "ends, without FILE chrome",
-     .offset = offsetof(struct export_values, format),
-     .choices = formats},
-    {.letter = 'o',
-     .name = "output",
-     .kind = OPTION_TEXT,
-     .value = "FILE",
-     .help = "output file (.gz compresses it); a folder for parquet, and if you like for "
-             "pt-trace, with one file for each process",
-     .offset = offsetof(struct export_values, output)},
-    {.letter = 'z',
-     .name = "gzip",
-     .kind = OPTION_FLAG,
-     .help = "compress the output, whatever its name",
-     .offset = offsetof(struct export_values, is_packed)},
-    {.name = "each-window",
-     .kind = OPTION_FLAG,
-     .help = "write one pt-trace for each window",
-     .offset = offsetof(struct export_values, is_each_window)},
-    {.name = "worker",
-     .kind = OPTION_TEXT,
-     .value = "NAME",
-     .help = "prefix of pt-trace names in a folder, not HOST_rankRANK_PID",
-     .offset = offsetof(struct export_values, worker)},
-    {.name = "internal",
-     .kind = OPTION_FLAG,
-     .help = "include gait's own work",
-     .offset = offsetof(struct export_values, is_internal)},
+    {CHOICE_ROW('f', "format", "FORMAT", formats, AT(format),
+                "chrome, perfetto, pt-trace, stacks, csv, parquet or itwinai; else as FILE "
+                "ends, without FILE chrome")},
+    {TEXT_ROW('o', "output", "FILE", AT(output),
+              "output file (.gz compresses it); a folder for parquet, and if you like for "
+              "pt-trace, with one file for each process")},
+    {FLAG_ROW('z', "gzip", AT(is_packed), "compress the output, whatever its name")},
+    {FLAG_ROW(0, "each-window", AT(is_each_window), "write one pt-trace for each window")},
+    {TEXT_ROW(0, "worker", "NAME", AT(worker),
+              "prefix of pt-trace names in a folder, not HOST_rankRANK_PID")},
+    {FLAG_ROW(0, "internal", AT(is_internal), "include gait's own work")},
 };
 
 static const char *const about[] = {
@@ -278,7 +257,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_export = {
-    .name = "export",
     .purpose = "write the events for other tools",
     .summary = "Writes the events of a shard or a run directory in a format for other tools.",
     .about = about,
@@ -289,6 +267,5 @@ const struct command cmd_export = {
              COMMAND_READS_PATH(options),
              .choice = CHOICE_SHOW_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK,
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

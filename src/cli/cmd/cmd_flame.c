@@ -2,7 +2,6 @@
 // `gait flame`: a flame graph to look at, of one set of stacks or of the
 // difference between two.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -112,8 +111,8 @@ static int run(const void *given, const struct operands *operands)
     if (status == 0)
         status = write_file(values, &set, values->before ? &before : NULL);
     if (status == 0) {
-        stack_input_tell_bad(&set, cmd_flame.name, operands->texts[0]);
-        stack_input_tell_bad(&before, cmd_flame.name, values->before);
+        stack_input_tell_bad(&set, cmd_flame.line.command, operands->texts[0]);
+        stack_input_tell_bad(&before, cmd_flame.line.command, values->before);
     }
     const int code = status ? command_refuse(&cmd_flame) : command_finish_output(&cmd_flame);
     stack_set_finish(&set);
@@ -121,47 +120,20 @@ static int run(const void *given, const struct operands *operands)
     return code;
 }
 
+#define AT(field) offsetof(struct flame_values, field)
 static const struct option options[] = {
-    {.letter = 'o',
-     .name = "output",
-     .kind = OPTION_TEXT,
-     .value = "FILE",
-     .help = "write to FILE instead of standard output (-)",
-     .offset = offsetof(struct flame_values, output)},
-    {.letter = 'f',
-     .name = "format",
-     .kind = OPTION_CHOICE,
-     .value = "FORMAT",
-     .help = "svg (default), speedscope, or pprof (profile.proto, compressed)",
-     .offset = offsetof(struct flame_values, format),
-     .choices = formats},
-    {.letter = 'b',
-     .name = "before",
-     .kind = OPTION_TEXT,
-     .value = "PATH",
-     .help = "compare with these stacks: red is more, blue is less",
-     .offset = offsetof(struct flame_values, before)},
+    {TEXT_ROW('o', "output", "FILE", AT(output), "write to FILE instead of standard output (-)")},
+    {CHOICE_ROW('f', "format", "FORMAT", formats, AT(format),
+                "svg (default), speedscope, or pprof (profile.proto, compressed)")},
+    {TEXT_ROW('b', "before", "PATH", AT(before),
+              "compare with these stacks: red is more, blue is less")},
     PHASE_OPTION(struct flame_values),
-    {.name = "icicle",
-     .kind = OPTION_FLAG,
-     .help = "the outermost frame on top",
-     .offset = offsetof(struct flame_values, is_icicle)},
-    {.name = "functions",
-     .kind = OPTION_FLAG,
-     .help = "merge frames of one function, whatever the lines",
-     .offset = offsetof(struct flame_values, by_function)},
-    {.name = "title",
-     .kind = OPTION_TEXT,
-     .value = "TEXT",
-     .help = "heading above the graph",
-     .offset = offsetof(struct flame_values, title)},
+    {FLAG_ROW(0, "icicle", AT(is_icicle), "the outermost frame on top")},
+    {FLAG_ROW(0, "functions", AT(by_function), "merge frames of one function, whatever the lines")},
+    {TEXT_ROW(0, "title", "TEXT", AT(title), "heading above the graph")},
     STACK_FILE_OPTION,
-    {.name = "output-filename",
-     .kind = OPTION_TEXT,
-     .value = "FILE",
-     .help = "as --output, by itwinai's name",
-     .is_other = true,
-     .offset = offsetof(struct flame_values, output)},
+    {TEXT_ROW(0, "output-filename", "FILE", AT(output), "as --output, by itwinai's name"),
+     .is_other = true},
 };
 
 static const char *const about[] = {
@@ -184,13 +156,11 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_flame = {
-    .name = "flame",
     .purpose = "draw sampled stacks as a flame graph",
     .summary = "Draws sampled stacks as a flame graph: one SVG file that searches and zooms.",
     .about = about,
     .examples = examples,
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "flame", COMMAND_READS_PATH(options)},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

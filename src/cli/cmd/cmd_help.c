@@ -24,11 +24,9 @@ static int run(const void *given, const struct operands *operands)
     return command_finish_output(&cmd_help);
 }
 
+#define AT(field) offsetof(struct help_values, field)
 static const struct option options[] = {
-    {.name = "man",
-     .kind = OPTION_FLAG,
-     .help = "write the man page (roff) instead",
-     .offset = offsetof(struct help_values, is_man)},
+    {FLAG_ROW(0, "man", AT(is_man), "write the man page (roff) instead")},
 };
 
 static const struct example examples[] = {
@@ -37,12 +35,10 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_help = {
-    .name = "help",
     .purpose = "explain gait or one command",
     .summary = "Shows what CMD does and its options; without CMD, the list of commands.",
     .examples = examples,
     .line = {.command = "help", OPTIONS_ARE(options), .max_operands = 1, .operands = "[CMD]"},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

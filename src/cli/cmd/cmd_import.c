@@ -6,7 +6,7 @@
 
 #include "answer/sheet.h"
 #include "cli/frame/command.h"
-#include "cli/io/sheet_output.h"
+#include "cli/io/answer_run.h"
 #include "cli/trace/trace_import.h"
 
 struct import_values {
@@ -17,17 +17,13 @@ struct import_values {
 // A folder here, called like the first trace.
 static void name_run(const char *trace, char ret_run[PATH_MAX])
 {
-    static const char *const endings[] = {"/",       ".gz",  ".json",    ".trace",  ".pt",
-                                          ".pickle", ".pkl", ".pftrace", ".sqlite", ".log"};
-    char name[PATH_MAX];
-    snprintf(name, sizeof name, "%s", trace);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        const size_t count = strlen(name), end = strlen(endings[i]);
-        if (count > end && !strcmp(name + count - end, endings[i]))
-            name[count - end] = '\0';
-    }
-    const char *slash = strrchr(name, '/');
-    snprintf(ret_run, PATH_MAX, "%.4000s.run", slash ? slash + 1 : name);
+    char path[PATH_MAX], name[PATH_MAX - 4];
+    snprintf(path, sizeof path, "%s", trace);
+    const size_t count = strlen(path);
+    if (count > 1 && path[count - 1] == '/')
+        path[count - 1] = '\0';
+    ingest_name(path, name, sizeof name);
+    snprintf(ret_run, PATH_MAX, "%.4000s.run", name);
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -46,21 +42,18 @@ static int run(const void *given, const struct operands *operands)
             trace_import_say_skipped(&import);
     }
     if (!status)
-        status = trace_import_answer(&import, path, &sheet);
+        status = sheet_new(&sheet);
     if (!status)
-        status = sheet_output(&wish, sheet);
-    sheet_drop(sheet);
+        trace_import_put(&import, path, sheet);
+    const int code = sheet_answer(&cmd_import, &wish, sheet, status);
     trace_import_finish(&import);
-    return status ? command_refuse(&cmd_import) : command_finish_output(&cmd_import);
+    return code;
 }
 
+#define AT(field) offsetof(struct import_values, field)
 static const struct option options[] = {
-    {.letter = 'o',
-     .name = "output",
-     .kind = OPTION_TEXT,
-     .value = "RUN",
-     .help = "the folder to make; a name that ends in .gait is the one shard of one trace",
-     .offset = offsetof(struct import_values, run)},
+    {TEXT_ROW('o', "output", "RUN", AT(run),
+              "the folder to make; a name that ends in .gait is the one shard of one trace")},
     COMMAND_JSON_OPTION(struct import_values, "what was read in JSON"),
 };
 
@@ -83,7 +76,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_import = {
-    .name = "import",
     .purpose = "make a run of other tools' traces",
     .summary = "Reads traces that other tools wrote, and writes them as shards of a run.",
     .about = about,
@@ -94,7 +86,6 @@ const struct command cmd_import = {
              .min_operands = 1,
              .max_operands = 10000,
              .operands = "TRACE..."},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -7,7 +7,6 @@
 #include <gait/trace.h>
 
 #include "answer/sheet.h"
-#include "base/fail.h"
 #include "cli/frame/command.h"
 #include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
@@ -80,12 +79,9 @@ static int run(const void *given, const struct operands *operands)
     return totals.refused ? EXIT_USAGE : code;
 }
 
+#define AT(field) offsetof(struct index_values, field)
 static const struct option options[] = {
-    {.letter = 'f',
-     .name = "force",
-     .kind = OPTION_FLAG,
-     .help = "write the index again even if it is up to date",
-     .offset = offsetof(struct index_values, is_forced)},
+    {FLAG_ROW('f', "force", AT(is_forced), "write the index again even if it is up to date")},
 };
 
 static const char *const about[] = {
@@ -103,7 +99,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_index = {
-    .name = "index",
     .purpose = "sum up spans, for an overview of long traces",
     .summary = "Writes sums of spans beside each shard of a run, level by level.",
     .about = about,
@@ -111,7 +106,6 @@ const struct command cmd_index = {
     .exit_status =
         "0: success. 2: wrong usage, unreadable input, or an index that cannot be written.",
     .line = {.command = "index", COMMAND_READS_PATH(options), .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -99,7 +99,7 @@ static int put_source(struct sheet *sheet, const struct leaf_values *values,
         char words[1024];
         snprintf(words, sizeof words, "%s; the answer shows the shares without the source text",
                  fail_text());
-        say_of(cmd_leaf.name, words);
+        say_of(cmd_leaf.line.command, words);
         fail_clear();
     }
     line_shares_finish(&shares);
@@ -141,7 +141,7 @@ static int put(struct sheet *sheet, const struct leaf_values *values, const stru
         status = put_functions(sheet, set, rows);
     if (!status && values->phase)
         say_blocked(sheet, set);
-    return status ? status : sheet_status(sheet);
+    return status;
 }
 
 static int check(const struct leaf_values *values)
@@ -190,62 +190,31 @@ static int run(const void *given, const struct operands *operands)
     }
     const int code = sheet_answer(&cmd_leaf, &operands->wish, sheet, status);
     if (!status && !operands->wish.is_json)
-        stack_input_tell_bad(&set, cmd_leaf.name, path);
+        stack_input_tell_bad(&set, cmd_leaf.line.command, path);
     stack_set_finish(&set);
     return code;
 }
 
+#define AT(field) offsetof(struct leaf_values, field)
 static const struct option options[] = {
     ROW_COUNT_OPTION(struct leaf_values, "10"),
     PHASE_OPTION(struct leaf_values),
-    {.letter = 'a',
-     .name = "aggregate",
-     .kind = OPTION_FLAG,
-     .help = "merge equal leaves of different stacks into one row",
-     .offset = offsetof(struct leaf_values, is_aggregated)},
-    {.letter = 'l',
-     .name = "library",
-     .kind = OPTION_TEXT,
-     .value = "NAME",
-     .help = "also the innermost function with NAME in its path",
-     .offset = offsetof(struct leaf_values, library)},
-    {.name = "by",
-     .kind = OPTION_CHOICE,
-     .value = "WHAT",
-     .help = "group the shares by process, rank or thread",
-     .offset = offsetof(struct leaf_values, by),
-     .choices = groups},
-    {.name = "without-modules",
-     .kind = OPTION_FLAG,
-     .help = "leave out <module> frames, as itwinai does",
-     .offset = offsetof(struct leaf_values, without_modules)},
-    {.letter = 'f',
-     .name = "functions",
-     .kind = OPTION_FLAG,
-     .help = "show each function's self and total share (default)",
-     .offset = offsetof(struct leaf_values, by_function)},
-    {.name = "lines",
-     .kind = OPTION_FLAG,
-     .help = "show the innermost function and line of each stack",
-     .offset = offsetof(struct leaf_values, by_line)},
-    {.letter = 's',
-     .name = "source",
-     .kind = OPTION_TEXT,
-     .value = "FILE",
-     .help = "show a source file with the share of each line",
-     .offset = offsetof(struct leaf_values, source)},
+    {FLAG_ROW('a', "aggregate", AT(is_aggregated),
+              "merge equal leaves of different stacks into one row")},
+    {TEXT_ROW('l', "library", "NAME", AT(library),
+              "also the innermost function with NAME in its path")},
+    {CHOICE_ROW(0, "by", "WHAT", groups, AT(by), "group the shares by process, rank or thread")},
+    {FLAG_ROW(0, "without-modules", AT(without_modules),
+              "leave out <module> frames, as itwinai does")},
+    {FLAG_ROW('f', "functions", AT(by_function),
+              "show each function's self and total share (default)")},
+    {FLAG_ROW(0, "lines", AT(by_line), "show the innermost function and line of each stack")},
+    {TEXT_ROW('s', "source", "FILE", AT(source), "show a source file with the share of each line")},
     STACK_FILE_OPTION,
-    {.name = "aggregate-leaf-paths",
-     .kind = OPTION_FLAG,
-     .help = "as --aggregate, by itwinai's name",
-     .is_other = true,
-     .offset = offsetof(struct leaf_values, is_aggregated)},
-    {.name = "library-name",
-     .kind = OPTION_TEXT,
-     .value = "NAME",
-     .help = "as --library, by itwinai's name",
-     .is_other = true,
-     .offset = offsetof(struct leaf_values, library)},
+    {FLAG_ROW(0, "aggregate-leaf-paths", AT(is_aggregated), "as --aggregate, by itwinai's name"),
+     .is_other = true},
+    {TEXT_ROW(0, "library-name", "NAME", AT(library), "as --library, by itwinai's name"),
+     .is_other = true},
 };
 
 static const char *const about[] = {
@@ -280,13 +249,11 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_leaf = {
-    .name = "leaf",
     .purpose = "list the functions that samples found",
     .summary = "Lists the functions of sampled stacks, most samples first.",
     .about = about,
     .examples = examples,
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "leaf", COMMAND_READS_PATH(options), .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -213,40 +213,24 @@ static int run(const void *given, const struct operands *operands)
     return sheet_answer(&cmd_plan, &operands->wish, sheet, status);
 }
 
-#define NUMBER_FROM(least, field, words, text)                                                     \
-    {.name = (words),                                                                              \
-     .kind = OPTION_NUMBER,                                                                        \
-     .value = "N",                                                                                 \
-     .help = (text),                                                                               \
-     .offset = offsetof(struct plan_values, field),                                                \
-     .low = (least),                                                                               \
-     .high = GAIT_SCHEDULE_MOST}
-#define NUMBER(field, words, text) NUMBER_FROM(0, field, words, text)
+#define AT(field) offsetof(struct plan_values, field)
+#define NUMBER(least, field, words, text)                                                          \
+    {NUMBER_ROW(0, words, "N", least, GAIT_SCHEDULE_MOST, AT(field), text)}
 
 static const struct option options[] = {
-    NUMBER(wait, "wait", "units to skip at the start of each cycle"),
-    NUMBER(warmup, "warmup", "units to warm up; gait discards them"),
-    NUMBER_FROM(1, active, "active", "units to record in each cycle"),
-    NUMBER(repeat, "repeat", "number of cycles; 0: until the end (default)"),
-    NUMBER(skip_first, "skip-first", "units to skip before the first cycle"),
-    {.name = "skip-first-wait",
-     .kind = OPTION_FLAG,
-     .help = "the first cycle does not wait",
-     .offset = offsetof(struct plan_values, skips_first_wait)},
-    NUMBER(every, "every", "a cycle begins each N; 0: at once (default)"),
-    {.name = "unit",
-     .kind = OPTION_CHOICE,
-     .value = "UNIT",
-     .help = "unit to count: step (default), epoch or seconds",
-     .offset = offsetof(struct plan_values, unit),
-     .choices = unit_choices},
-    {.name = "config",
-     .kind = OPTION_TEXT,
-     .value = "FILE",
-     .help = "take the schedule from the profiling section of FILE",
-     .offset = offsetof(struct plan_values, file)},
-    NUMBER(length, "length", "length of the run; gait warns if it is too short"),
-    NUMBER(epochs, "epochs", "record all epochs of N that wait and warmup leave"),
+    NUMBER(0, wait, "wait", "units to skip at the start of each cycle"),
+    NUMBER(0, warmup, "warmup", "units to warm up; gait discards them"),
+    NUMBER(1, active, "active", "units to record in each cycle"),
+    NUMBER(0, repeat, "repeat", "number of cycles; 0: until the end (default)"),
+    NUMBER(0, skip_first, "skip-first", "units to skip before the first cycle"),
+    {FLAG_ROW(0, "skip-first-wait", AT(skips_first_wait), "the first cycle does not wait")},
+    NUMBER(0, every, "every", "a cycle begins each N; 0: at once (default)"),
+    {CHOICE_ROW(0, "unit", "UNIT", unit_choices, AT(unit),
+                "unit to count: step (default), epoch or seconds")},
+    {TEXT_ROW(0, "config", "FILE", AT(file),
+              "take the schedule from the profiling section of FILE")},
+    NUMBER(0, length, "length", "length of the run; gait warns if it is too short"),
+    NUMBER(0, epochs, "epochs", "record all epochs of N that wait and warmup leave"),
 };
 
 static const char *const about[] = {
@@ -270,7 +254,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_plan = {
-    .name = "plan",
     .purpose = "show what a schedule records",
     .summary = "Prints what a schedule does step by step, and how long a run must be.",
     .about = about,
@@ -282,7 +265,6 @@ const struct command cmd_plan = {
              .operands = "[SCHEDULE]",
              .has_settings = true,
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait pstats`: a .prof file as Python's pstats prints it, without Python.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,20 +59,12 @@ static int run(const void *given, const struct operands *operands)
     return code;
 }
 
+#define AT(field) offsetof(struct pstats_values, field)
 static const struct option options[] = {
-    {.letter = 'l',
-     .name = "limit",
-     .kind = OPTION_TEXT,
-     .value = "N|F",
-     .help = "show N functions; with a decimal point, a share of them: 0.5",
-     .offset = offsetof(struct pstats_values, limit)},
-    {.letter = 's',
-     .name = "sort",
-     .kind = OPTION_CHOICE,
-     .value = "ORDER",
-     .help = "sort key, as in pstats (default: cumulative)",
-     .offset = offsetof(struct pstats_values, sort),
-     .choices = call_stats_orders},
+    {TEXT_ROW('l', "limit", "N|F", AT(limit),
+              "show N functions; with a decimal point, a share of them: 0.5")},
+    {CHOICE_ROW('s', "sort", "ORDER", call_stats_orders, AT(sort),
+                "sort key, as in pstats (default: cumulative)")},
 };
 
 static const char *const about[] = {
@@ -94,7 +85,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_pstats = {
-    .name = "pstats",
     .purpose = "print a .prof file as pstats does",
     .summary = "Prints a profile of Python functions (.prof) as Python's pstats does.",
     .about = about,
@@ -106,7 +96,6 @@ const struct command cmd_pstats = {
              .max_operands = 1,
              .operands = "FILE",
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

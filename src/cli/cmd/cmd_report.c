@@ -115,20 +115,15 @@ static int run(const void *given, const struct operands *operands)
     return code;
 }
 
+#define AT(field) offsetof(struct report_values, field)
 static const struct option options[] = {
-    {.letter = 0,
-     .kind = OPTION_TEXT,
-     .name = "peak-flops",
-     .value = "FLOPS",
-     .help = "peak of the device in FLOP/s (312e12, 312T), for MFU (default: GAIT_PEAK_FLOPS, else "
-             "by the name of a known device)",
-     .offset = offsetof(struct report_values, peak)},
-    {.kind = OPTION_TEXT,
-     .name = "epochs-csv",
-     .value = "DIR",
-     .help = "write the epochs into that folder as itwinai's epochtime_STRATEGY_NODESN.csv; - is "
-             "standard output",
-     .offset = offsetof(struct report_values, epochs)},
+    {TEXT_ROW(
+        0, "peak-flops", "FLOPS", AT(peak),
+        "peak of the device in FLOP/s (312e12, 312T), for MFU (default: GAIT_PEAK_FLOPS, else "
+        "by the name of a known device)")},
+    {TEXT_ROW(0, "epochs-csv", "DIR", AT(epochs),
+              "write the epochs into that folder as itwinai's epochtime_STRATEGY_NODESN.csv; - is "
+              "standard output")},
 };
 
 static const char *const about[] = {
@@ -165,7 +160,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_report = {
-    .name = "report",
     .purpose = "show where the time went: verdict, steps, phases",
     .summary = "Reports on a shard or a run directory: what slows the training down, how long "
                "steps took and where their time went, threads, lost events, and gait's own cost.",
@@ -179,6 +173,5 @@ const struct command cmd_report = {
              .choice = CHOICE_RANKS | CHOICE_RANK,
              .has_sheet = true,
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

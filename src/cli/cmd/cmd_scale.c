@@ -9,6 +9,7 @@
 #include "answer/scale/scale_answer.h"
 #include "base/fail.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
 #include "cli/scale/scale_input.h"
 #include "cli/scale/scale_output.h"
@@ -71,20 +72,6 @@ static int check_alike(const struct scale_set *set, const struct scale_values *v
                 why);
 }
 
-static int answer(const struct scale_asked *asked, const struct operands *operands)
-{
-    struct sheet *sheet = NULL;
-    int status = sheet_new(&sheet);
-    if (!status) {
-        scale_answer_put(sheet, asked);
-        status = sheet_status(sheet);
-    }
-    if (!status)
-        status = sheet_output(&operands->wish, sheet);
-    sheet_drop(sheet);
-    return status;
-}
-
 static int report(struct scale_input *input, const struct scale_values *values,
                   const struct operands *operands)
 {
@@ -96,6 +83,7 @@ static int report(struct scale_input *input, const struct scale_values *values,
         .keeps_first = values->keeps_first,
     };
     struct scaling scaling = {.count = 0};
+    struct sheet *sheet = NULL;
     const struct scale_asked asked = {input->set, &scaling, values->has_communication};
     int status = sheet_wish_check(&operands->wish, operands->count ? operands->texts[0] : NULL);
     if (!status)
@@ -107,9 +95,12 @@ static int report(struct scale_input *input, const struct scale_values *values,
     if (!status)
         status = write_files(values, &asked, input);
     if (!status)
-        status = answer(&asked, operands);
+        status = sheet_new(&sheet);
+    if (!status)
+        scale_answer_put(sheet, &asked);
+    const int code = sheet_answer(&cmd_scale, &operands->wish, sheet, status);
     scaling_finish(&scaling);
-    return status;
+    return code;
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -119,8 +110,7 @@ static int run(const void *given, const struct operands *operands)
     struct scale_input input = {
         .set = &set, .ids = values->run_ids, .is_uncached = operands->is_uncached};
     scale_set_init(&set);
-    const int status = report(&input, values, operands);
-    const int code = status ? command_refuse(&cmd_scale) : command_finish_output(&cmd_scale);
+    const int code = report(&input, values, operands);
     scale_input_finish(&input);
     scale_set_finish(&set);
     return code;
@@ -129,82 +119,33 @@ static int run(const void *given, const struct operands *operands)
 static const char *const baselines[] = {"own", "common", NULL};
 static const char *const kinds[] = {"strong", "weak", NULL};
 
+#define AT(field) offsetof(struct scale_values, field)
 static const struct option options[] = {
-    {.kind = OPTION_TEXT,
-     .name = "run-ids",
-     .value = "A,B",
-     .help = "only the runs of these names",
-     .offset = offsetof(struct scale_values, run_ids)},
-    {.kind = OPTION_TEXT,
-     .name = "plot-dir",
-     .value = "DIR",
-     .help = "write the plots into that folder",
-     .offset = offsetof(struct scale_values, plot_dir)},
-    {.kind = OPTION_TEXT,
-     .name = "plot-suffix",
-     .value = "S",
-     .help = ".svg or .png",
-     .offset = offsetof(struct scale_values, plot_suffix)},
-    {.kind = OPTION_TEXT,
-     .name = "backup",
-     .value = "DIR",
-     .help = "keep a copy of the tables in a new folder there",
-     .offset = offsetof(struct scale_values, backup)},
-    {.kind = OPTION_FLAG,
-     .name = "include-communication",
-     .help = "add computation against communication",
-     .is_other = true,
-     .offset = offsetof(struct scale_values, has_communication)},
-    {.kind = OPTION_CHOICE,
-     .name = "baseline",
-     .value = "WHICH",
-     .help = "own: each strategy's fewest workers; common: one base",
-     .offset = offsetof(struct scale_values, baseline),
-     .choices = baselines},
-    {.kind = OPTION_CHOICE,
-     .name = "scaling",
-     .value = "KIND",
-     .help = "strong or weak, where samples do not tell",
-     .offset = offsetof(struct scale_values, scaling),
-     .choices = kinds},
-    {.kind = OPTION_NUMBER,
-     .name = "gpus-per-node",
-     .value = "N",
-     .help = "for tables that name nodes only (default: 4)",
-     .offset = offsetof(struct scale_values, devices),
-     .low = 1,
-     .high = MOST_DEVICES},
-    {.kind = OPTION_FLAG,
-     .name = "first-epoch",
-     .help = "the first epoch of a run counts, too",
-     .offset = offsetof(struct scale_values, keeps_first)},
-    {.kind = OPTION_FLAG,
-     .name = "allow-mismatch",
-     .help = "runs of other devices, batch sizes or types, too",
-     .offset = offsetof(struct scale_values, allows_mismatch)},
-    {.kind = OPTION_TEXT,
-     .name = "log-dir",
-     .value = "DIR",
-     .help = "as RUN, by itwinai's name",
-     .is_other = true,
-     .offset = offsetof(struct scale_values, log_dir)},
-    {.kind = OPTION_TEXT,
-     .name = "plot-file-suffix",
-     .value = "S",
-     .help = "as --plot-suffix, by itwinai's name",
-     .is_other = true,
-     .offset = offsetof(struct scale_values, plot_suffix)},
-    {.kind = OPTION_FLAG,
-     .name = "do-backup",
-     .help = "keep a backup in the folder of --backup-root-dir, by itwinai's name",
-     .is_other = true,
-     .offset = offsetof(struct scale_values, does_backup)},
-    {.kind = OPTION_TEXT,
-     .name = "backup-root-dir",
-     .value = "DIR",
-     .help = "where --do-backup keeps it (default: backup-scalability-metrics)",
-     .is_other = true,
-     .offset = offsetof(struct scale_values, backup_root)},
+    {TEXT_ROW(0, "run-ids", "A,B", AT(run_ids), "only the runs of these names")},
+    {TEXT_ROW(0, "plot-dir", "DIR", AT(plot_dir), "write the plots into that folder")},
+    {TEXT_ROW(0, "plot-suffix", "S", AT(plot_suffix), ".svg or .png")},
+    {TEXT_ROW(0, "backup", "DIR", AT(backup), "keep a copy of the tables in a new folder there")},
+    {FLAG_ROW(0, "include-communication", AT(has_communication),
+              "add computation against communication"),
+     .is_other = true},
+    {CHOICE_ROW(0, "baseline", "WHICH", baselines, AT(baseline),
+                "own: each strategy's fewest workers; common: one base")},
+    {CHOICE_ROW(0, "scaling", "KIND", kinds, AT(scaling),
+                "strong or weak, where samples do not tell")},
+    {NUMBER_ROW(0, "gpus-per-node", "N", 1, MOST_DEVICES, AT(devices),
+                "for tables that name nodes only (default: 4)")},
+    {FLAG_ROW(0, "first-epoch", AT(keeps_first), "the first epoch of a run counts, too")},
+    {FLAG_ROW(0, "allow-mismatch", AT(allows_mismatch),
+              "runs of other devices, batch sizes or types, too")},
+    {TEXT_ROW(0, "log-dir", "DIR", AT(log_dir), "as RUN, by itwinai's name"), .is_other = true},
+    {TEXT_ROW(0, "plot-file-suffix", "S", AT(plot_suffix), "as --plot-suffix, by itwinai's name"),
+     .is_other = true},
+    {FLAG_ROW(0, "do-backup", AT(does_backup),
+              "keep a backup in the folder of --backup-root-dir, by itwinai's name"),
+     .is_other = true},
+    {TEXT_ROW(0, "backup-root-dir", "DIR", AT(backup_root),
+              "where --do-backup keeps it (default: backup-scalability-metrics)"),
+     .is_other = true},
 };
 
 static const char *const about[] = {
@@ -243,7 +184,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_scale = {
-    .name = "scale",
     .purpose = "say how a training scales over workers",
     .summary = "Reports how trainings of several sizes scale, and where efficiency is lost.",
     .about = about,
@@ -255,7 +195,6 @@ const struct command cmd_scale = {
              .operands = "[RUN...]",
              .has_sheet = true,
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include <gait/trace.h>
 
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
 #include "cli/sql/sql_table.h"
 #include "cli/trace/trace_door.h"
@@ -13,18 +14,14 @@ static int ask(struct gait_trace *trace, const struct operands *operands)
     struct sheet *sheet = NULL;
     int status = sheet_new(&sheet);
     if (status)
-        return status;
+        return command_refuse(&cmd_sql);
     sheet_title(sheet, operands->texts[0], NULL);
     status = sql_table_open(&table, trace, operands->texts[0]);
     if (!status)
         status = sql_table_ask(&table, operands->texts[1], sheet);
-    if (!status)
-        status = sheet_status(sheet);
-    if (!status)
-        status = sheet_output(&operands->wish, sheet);
+    const int code = sheet_answer(&cmd_sql, &operands->wish, sheet, status);
     sql_table_close(&table);
-    sheet_drop(sheet);
-    return status;
+    return code;
 }
 
 static int run(const void *values, const struct operands *operands)
@@ -35,9 +32,9 @@ static int run(const void *values, const struct operands *operands)
         return command_refuse(&cmd_sql);
     if (trace_door_open(operands->texts[0], operands->is_uncached, &trace))
         return command_refuse_trace(&cmd_sql);
-    const int status = ask(trace, operands);
+    const int code = ask(trace, operands);
     gait_trace_close(trace);
-    return status ? command_refuse(&cmd_sql) : command_finish_output(&cmd_sql);
+    return code;
 }
 
 static const char *const about[] = {
@@ -57,7 +54,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_sql = {
-    .name = "sql",
     .purpose = "ask the events of a run in SQL, with DuckDB's library",
     .summary = "Asks the events of a run or a trace in SQL, which DuckDB's library answers.",
     .about = about,
@@ -69,7 +65,6 @@ const struct command cmd_sql = {
              .operands = "RUN STATEMENT",
              .has_sheet = true,
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -36,21 +36,17 @@ static int run(const void *given, const struct operands *operands)
     if (!status)
         status = sheet_new(&sheet);
     if (!status)
-        status = stuck_sheet_put(sheet, operands->texts[0], &look.stuck);
+        stuck_sheet_put(sheet, operands->texts[0], &look.stuck);
     const int code = sheet_answer(&cmd_stuck, &operands->wish, sheet, status);
     const bool is_stuck = !code && stuck_is_found(&look.stuck);
     stuck_look_finish(&look);
     return is_stuck ? EXIT_STUCK : code;
 }
 
+#define AT(field) offsetof(struct stuck_values, field)
 static const struct option options[] = {
-    {.name = "for",
-     .kind = OPTION_SECONDS,
-     .value = "SEC",
-     .low = 1,
-     .high = 3600000,
-     .help = "time between the two looks (default: 2 s)",
-     .offset = offsetof(struct stuck_values, for_s)},
+    {SECONDS_ROW(0, "for", "SEC", 1, 3600000, AT(for_s),
+                 "time between the two looks (default: 2 s)")},
 };
 
 static const char *const about[] = {
@@ -79,7 +75,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_stuck = {
-    .name = "stuck",
     .purpose = "say which rank of a training that hangs holds it up",
     .summary = "Looks at the live processes of a training twice. Names the ranks that do not move, "
                "and the collective in which the others wait for them.",
@@ -94,6 +89,5 @@ const struct command cmd_stuck = {
              .max_operands = UINT32_MAX,
              .operands = "PID|RUN...",
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -332,19 +332,12 @@ static int run(const void *given, const struct operands *operands)
     return status ? command_refuse(&cmd_top) : command_finish_output(&cmd_top);
 }
 
+#define AT(field) offsetof(struct top_values, field)
 static const struct option options[] = {
     SAMPLE_RATE_OPTION(struct top_values),
     SAMPLE_DURATION_OPTION(struct top_values, "end after this time: 10, 0.5, 2m"),
-    {.letter = 's',
-     .name = "subprocesses",
-     .kind = OPTION_FLAG,
-     .help = "also watch the processes it started",
-     .offset = offsetof(struct top_values, has_children)},
-    {.letter = 'i',
-     .name = "idle",
-     .kind = OPTION_FLAG,
-     .help = "also record threads that are blocked in the system",
-     .offset = offsetof(struct top_values, has_idle)},
+    {FLAG_ROW('s', "subprocesses", AT(has_children), "also watch the processes it started")},
+    {FLAG_ROW('i', "idle", AT(has_idle), "also record threads that are blocked in the system")},
 };
 
 static const char *const about[] = {
@@ -364,7 +357,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_top = {
-    .name = "top",
     .purpose = "watch the hottest functions of a Python program",
     .summary = "Shows once a second which functions process PID runs.",
     .about = about,
@@ -376,6 +368,5 @@ const struct command cmd_top = {
              .max_operands = 1,
              .operands = "PID"},
     .is_rare = true,
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/units.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
 #include "cli/trace/trace_door.h"
 
@@ -69,13 +70,10 @@ static void put_row(struct sheet *sheet, const struct name_change *row)
     sheet_row(sheet, cells, 0);
 }
 
-static int answer(const struct operands *operands, const struct name_changes *changes)
+static void put(struct sheet *sheet, const struct operands *operands,
+                const struct name_changes *changes)
 {
-    struct sheet *sheet = NULL;
     char text[600];
-    int status = sheet_new(&sheet);
-    if (status)
-        return status;
     sheet_title(sheet, "B against A",
                 changes->is_by_step ? "Times and calls a step" : "Times and calls in all");
     for (int i = 0; i < 2; i++) {
@@ -87,11 +85,6 @@ static int answer(const struct operands *operands, const struct name_changes *ch
     for (size_t i = 0; i < changes->count; i++)
         put_row(sheet, &changes->rows[i]);
     sheet_end(sheet);
-    status = sheet_status(sheet);
-    if (!status)
-        status = sheet_output(&operands->wish, sheet);
-    sheet_drop(sheet);
-    return status;
 }
 
 static int read_names(struct name_totals *totals, const struct operands *operands, int place,
@@ -112,6 +105,7 @@ static int run(const void *values, const struct operands *operands)
 {
     struct name_totals totals[2];
     struct name_changes changes;
+    struct sheet *sheet = NULL;
     struct arena arena;
     (void)values;
     arena_init(&arena, NAMES_BYTES);
@@ -121,9 +115,10 @@ static int run(const void *values, const struct operands *operands)
     if (!status)
         status = name_changes_make(&changes, &totals[0], &totals[1], &arena);
     if (!status)
-        status = answer(operands, &changes);
-    const int code =
-        status ? command_refuse(&cmd_trace_diff) : command_finish_output(&cmd_trace_diff);
+        status = sheet_new(&sheet);
+    if (!status)
+        put(sheet, operands, &changes);
+    const int code = sheet_answer(&cmd_trace_diff, &operands->wish, sheet, status);
     arena_finish(&arena);
     return code;
 }
@@ -143,7 +138,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_trace_diff = {
-    .name = "trace-diff",
     .purpose = "list ops and kernels that changed between two traces",
     .summary = "Lists the ops and kernels of two traces that came, went, or take another time.",
     .about = about,
@@ -155,7 +149,6 @@ const struct command cmd_trace_diff = {
              .operands = "A B",
              .has_sheet = true,
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -221,15 +221,10 @@ static int run(const void *given, const struct operands *operands)
     return sheet_answer(&cmd_trigger, &operands->wish, sheet, status);
 }
 
+#define AT(field) offsetof(struct trigger_values, field)
 static const struct option options[] = {
-    {.letter = 'n',
-     .name = "steps",
-     .kind = OPTION_NUMBER,
-     .value = "N",
-     .help = "number of steps (default: those of one cycle of its schedule)",
-     .offset = offsetof(struct trigger_values, steps),
-     .low = 0,
-     .high = INT32_MAX},
+    {NUMBER_ROW('n', "steps", "N", 0, INT32_MAX, AT(steps),
+                "number of steps (default: those of one cycle of its schedule)")},
 };
 
 static const char *const about[] = {
@@ -251,7 +246,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_trigger = {
-    .name = "trigger",
     .purpose = "record steps of a running program",
     .summary =
         "Makes a recording process, and those it started, record the next steps with their ops.",
@@ -264,7 +258,6 @@ const struct command cmd_trigger = {
              .max_operands = 1,
              .operands = "PID",
              .has_sheet = true},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

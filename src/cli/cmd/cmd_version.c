@@ -14,12 +14,10 @@ static int run(const void *values, const struct operands *operands)
 }
 
 const struct command cmd_version = {
-    .name = "version",
     .purpose = "show the version",
     .summary = "Shows the version of gait and of the trace format, as gait --version does.",
     .exit_status = "0: success. 2: wrong usage.",
     .line = {.command = "version", .operands = ""},
-    .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
 };

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -113,23 +112,13 @@ static int run(const void *given, const struct operands *operands)
     return code;
 }
 
+#define AT(field) offsetof(struct view_values, field)
 static const struct option options[] = {
-    {.kind = OPTION_FLAG,
-     .name = "no-browser",
-     .help = "print the address, and start no browser",
-     .offset = offsetof(struct view_values, has_no_browser)},
-    {.kind = OPTION_NUMBER,
-     .name = "port",
-     .value = "N",
-     .help = "listen on that port of 127.0.0.1 (default: any that is free)",
-     .offset = offsetof(struct view_values, port),
-     .low = 1,
-     .high = 65535},
-    {.kind = OPTION_TEXT,
-     .name = "socket",
-     .value = "FILE",
-     .help = "listen on a socket in the file system, which only this user can open",
-     .offset = offsetof(struct view_values, socket)},
+    {FLAG_ROW(0, "no-browser", AT(has_no_browser), "print the address, and start no browser")},
+    {NUMBER_ROW(0, "port", "N", 1, 65535, AT(port),
+                "listen on that port of 127.0.0.1 (default: any that is free)")},
+    {TEXT_ROW(0, "socket", "FILE", AT(socket),
+              "listen on a socket in the file system, which only this user can open")},
 };
 
 static const char *const about[] = {
@@ -152,7 +141,6 @@ static const struct example examples[] = {
 };
 
 const struct command cmd_view = {
-    .name = "view",
     .purpose = "show a run in the browser, also while it goes on",
     .summary = "Serves the answers to a run as pages on 127.0.0.1, until Ctrl-C.",
     .about = about,
@@ -163,6 +151,5 @@ const struct command cmd_view = {
              .max_operands = 1,
              .operands = "[PATH]",
              .has_trace = true},
-    .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -11,14 +11,13 @@
 enum { COMMAND_VALUES_BYTES = 1024 }; // tests/unit/cli/test_command.c asks all tables
 
 struct command {
-    const char *name;               // "" is gait itself
     const char *purpose;            // a line without full stop; the list of commands shows it
     const char *summary;            // what `--help` says above the options: a sentence or two
     const char *const *about;       // paragraphs for the man page only; NULL-terminated
     const struct example *examples; // ends with a NULL line; the help shows the first
     const char *exit_status;        // how the man page tells the exit codes
     struct option_table line;
-    int usage_status; // exit code for wrong usage
+    int usage_status; // exit code for wrong usage; 0: EXIT_USAGE
     bool is_rare;     // the list of commands names it, but does not explain it
     // Gets the command's struct (zeroed, then filled from the options; at most
     // COMMAND_VALUES_BYTES) and returns an exit code.
@@ -28,12 +27,7 @@ struct command {
 // A part of a command that several have.
 #define COMMAND_READS_PATH(list)                                                                   \
     OPTIONS_ARE(list), .min_operands = 1, .max_operands = 1, .operands = "PATH"
-#define COMMAND_JSON_OPTION(values, words)                                                         \
-    {.letter = 'j',                                                                                \
-     .name = "json",                                                                               \
-     .kind = OPTION_FLAG,                                                                          \
-     .help = (words),                                                                              \
-     .offset = offsetof(values, is_json)}
+#define COMMAND_JSON_OPTION(values, words) {FLAG_ROW('j', "json", offsetof(values, is_json), words)}
 #define COMMAND_ANSWERS "0: success, also for a damaged file. 2: wrong usage, or unreadable input."
 
 extern const struct command cmd_compare, cmd_completion, cmd_config, cmd_doctor, cmd_export,

@@ -19,15 +19,13 @@
 #define ANSWER(name_, purpose_)                                                                    \
     static int run_##name_(const void *values, const struct operands *operands);                   \
     static char word_##name_[] = #name_;                                                           \
-    static struct command cmd_##name_ = {.name = word_##name_,                                     \
-                                         .purpose = (purpose_),                                    \
+    static struct command cmd_##name_ = {.purpose = (purpose_),                                    \
                                          .exit_status = COMMAND_ANSWERS,                           \
                                          .line = {.command = word_##name_,                         \
                                                   .max_operands = 1,                               \
                                                   .operands = "[PATH]",                            \
                                                   .has_sheet = true,                               \
                                                   .has_trace = true},                              \
-                                         .usage_status = EXIT_USAGE,                               \
                                          .run = run_##name_};                                      \
     static int run_##name_(const void *values, const struct operands *operands)                    \
     {                                                                                              \
@@ -73,8 +71,8 @@ int commands_find(const char *name, const struct command **ret_command)
     const char *names[MAX_COMMANDS + 1] = {NULL};
     size_t count = 0;
     for (const struct command *const *at = commands; *at && count < MAX_COMMANDS; at++) {
-        names[count++] = (*at)->name;
-        if (strcmp(name, (*at)->name) == 0) {
+        names[count++] = (*at)->line.command;
+        if (strcmp(name, (*at)->line.command) == 0) {
             *ret_command = *at;
             return GAIT_OK;
         }
@@ -88,7 +86,7 @@ int commands_find(const char *name, const struct command **ret_command)
 static int refuse(const struct command *command, const char *sentence)
 {
     fflush(stdout); // what was answered so far stands before the complaint
-    say_of(command->name, sentence);
+    say_of(command->line.command, sentence);
     return EXIT_USAGE;
 }
 

@@ -106,7 +106,7 @@ static void put_commands(FILE *out)
 {
     fputs("words\n", out);
     for (const struct command *const *at = commands; *at; at++)
-        put(out, "", (*at)->name, (*at)->purpose);
+        put(out, "", (*at)->line.command, (*at)->purpose);
 }
 
 static void put_processes(FILE *out)

@@ -27,8 +27,8 @@ static void print_option(FILE *out, const struct option *option)
 static void print_usage(FILE *out, const struct command *command)
 {
     const struct option_table *line = &command->line;
-    fprintf(out, "usage: gait %s%s%s%s\n", command->name, options_at(line, 0) ? " [OPTIONS]" : "",
-            *line->operands ? " " : "", line->operands);
+    fprintf(out, "usage: gait %s%s%s%s\n", command->line.command,
+            options_at(line, 0) ? " [OPTIONS]" : "", *line->operands ? " " : "", line->operands);
 }
 
 static void print_purpose(FILE *out, const char *name, const char *purpose)
@@ -44,9 +44,10 @@ static void print_commands(FILE *out)
     for (const struct command *const *at = commands; *at; at++) {
         const size_t used = strlen(rare);
         if ((*at)->is_rare)
-            snprintf(rare + used, sizeof rare - used, "%s%s", used ? ", " : "", (*at)->name);
+            snprintf(rare + used, sizeof rare - used, "%s%s", used ? ", " : "",
+                     (*at)->line.command);
         else
-            print_purpose(out, (*at)->name, (*at)->purpose);
+            print_purpose(out, (*at)->line.command, (*at)->purpose);
     }
     print_purpose(out, "also", rare);
 }
@@ -58,12 +59,12 @@ static void print_options(FILE *out, const struct command *command)
     for (size_t i = 0; (option = options_at(&command->line, i)); i++)
         if (!option->is_other)
             print_option(out, option);
-    static const struct option help = {
-        .letter = 'h', .kind = OPTION_FLAG, .name = "help", .help = "show this text"};
+    static const struct option help = {FLAG_ROW('h', "help", 0, "show this text")};
     print_option(out, &help);
     if (command->examples && command->examples->line)
         // the list of commands leaves gait's own screen no empty line here
-        fprintf(out, "%sexample: %s\n", *command->name ? "\n" : "", command->examples->line);
+        fprintf(out, "%sexample: %s\n", *command->line.command ? "\n" : "",
+                command->examples->line);
 }
 
 // The list of commands takes the screen, so the rest of it is three lines.
@@ -76,7 +77,7 @@ static void print_tool(FILE *out, const struct command *tool)
 
 void help_print(FILE *out, const struct command *command)
 {
-    if (!*command->name) {
+    if (!*command->line.command) {
         print_tool(out, command);
         return;
     }

@@ -32,20 +32,21 @@ static void put_line(FILE *out, const char *before, const char *text)
 // "gait-run", or "gait" for the tool itself.
 static void put_page_name(FILE *out, const struct command *command)
 {
-    fprintf(out, *command->name ? "gait\\-%s" : "gait%s", command->name);
+    fprintf(out, *command->line.command ? "gait\\-%s" : "gait%s", command->line.command);
 }
 
 static void put_header(FILE *out, const struct command *command)
 {
     fputs(".\\\" Made by `make docs` from the tables in src/cli. Do not edit.\n.TH GAIT", out);
-    if (*command->name)
+    if (*command->line.command)
         fputc('-', out);
-    for (const char *at = command->name; *at; at++)
+    for (const char *at = command->line.command; *at; at++)
         fputc(toupper((unsigned char)*at), out);
     fputs(" 1 \"\" \"gait " GAIT_VERSION "\" \"gait\"\n.SH NAME\n", out);
     put_page_name(out, command);
     put_line(out, " \\- ", command->purpose);
-    fprintf(out, ".SH SYNOPSIS\n.B gait%s%s\n", *command->name ? " " : "", command->name);
+    fprintf(out, ".SH SYNOPSIS\n.B gait%s%s\n", *command->line.command ? " " : "",
+            command->line.command);
     if (options_at(&command->line, 0))
         fputs("[\\fIOPTIONS\\fR]\n", out);
     if (*command->line.operands)
@@ -135,9 +136,9 @@ static void put_environment(FILE *out, const struct command *command)
 {
     char word[32];
     bool any = false;
-    snprintf(word, sizeof word, " %s ", command->name);
+    snprintf(word, sizeof word, " %s ", command->line.command);
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        if (*command->name && !strstr(variables[i].pages, word))
+        if (*command->line.command && !strstr(variables[i].pages, word))
             continue;
         if (!any)
             fputs(".SH ENVIRONMENT\n", out);
@@ -163,9 +164,9 @@ static void put_examples(FILE *out, const struct example *example)
 static void put_see_also(FILE *out, const struct command *command)
 {
     fputs(".SH SEE ALSO\n", out);
-    if (*command->name)
+    if (*command->line.command)
         fputs("\\fBgait\\fR(1)", out);
-    for (const struct command *const *at = commands; *at && !*command->name; at++) {
+    for (const struct command *const *at = commands; *at && !*command->line.command; at++) {
         if (at != commands)
             fputs(", ", out);
         fputs("\\fB", out);
@@ -181,7 +182,7 @@ void man_print(FILE *out, const struct command *command)
     put_line(out, ".SH DESCRIPTION\n", command->summary);
     for (const char *const *at = command->about; at && *at; at++)
         put_line(out, ".PP\n", *at);
-    if (!*command->name)
+    if (!*command->line.command)
         put_commands(out);
     fputs(".SH OPTIONS\n", out);
     const struct option *option;

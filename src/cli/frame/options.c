@@ -22,11 +22,9 @@ struct parse {
 };
 
 // Of commands that open a trace, which may be another tool's.
-static const struct option trace_option = {.name = "no-cache",
-                                           .kind = OPTION_FLAG,
-                                           .help =
-                                               "import another tool's trace anew, and keep nothing",
-                                           .offset = offsetof(struct operands, is_uncached)};
+static const struct option trace_option = {
+    FLAG_ROW(0, "no-cache", offsetof(struct operands, is_uncached),
+             "import another tool's trace anew, and keep nothing")};
 
 static const struct option *choice_at(unsigned choice, size_t *index)
 {

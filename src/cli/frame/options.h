@@ -9,7 +9,6 @@
 #define GAIT_CLI_OPTIONS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include <gait/error.h>
 
@@ -20,7 +19,7 @@
 
 // What a command reads from its line.
 struct option_table {
-    const char *command; // for messages: "run"; "" for gait itself
+    const char *command; // its name: "run"; "" for gait itself
     const struct option *options;
     size_t count;
     unsigned min_operands, max_operands;

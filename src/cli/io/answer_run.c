@@ -42,8 +42,6 @@ int answer_run(const struct command *command, const struct answer *answer, const
         status = answer->put(sheet, &asked);
     if (!status)
         choice_input_put(&choice, sheet);
-    if (!status)
-        status = sheet_status(sheet);
     const int code = sheet_answer(command, &operands->wish, sheet, status);
     choice_input_finish(&choice);
     gait_trace_close(trace);

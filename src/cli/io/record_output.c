@@ -22,7 +22,6 @@
 #include "base/slice.h"
 #include "cli/io/output_name.h"
 #include "cli/io/stack_pprof.h"
-#include "format/frame.h"
 #include "render/flame_svg.h"
 #include "shard/folders.h"
 

@@ -6,7 +6,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #include <gait/error.h>
 

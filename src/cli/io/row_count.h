@@ -9,12 +9,8 @@
 #include <gait/error.h>
 
 #define ROW_COUNT_OPTION(values, usual)                                                            \
-    {.letter = 'n',                                                                                \
-     .name = "num-rows",                                                                           \
-     .kind = OPTION_TEXT,                                                                          \
-     .value = "N",                                                                                 \
-     .help = "rows to show, or all (default: " usual ")",                                          \
-     .offset = offsetof(values, rows)}
+    {TEXT_ROW('n', "num-rows", "N", offsetof(values, rows),                                        \
+              "rows to show, or all (default: " usual ")")}
 
 // `text` NULL leaves *ret_rows as it is; "all" is UINT64_MAX.
 GAIT_CHECK int row_count_read(const char *text, uint64_t *ret_rows);

@@ -7,24 +7,12 @@
 
 // An int64_t `rate`, 0 where none is given.
 #define SAMPLE_RATE_OPTION(values)                                                                 \
-    {.letter = 'r',                                                                                \
-     .name = "rate",                                                                               \
-     .kind = OPTION_NUMBER,                                                                        \
-     .value = "HZ",                                                                                \
-     .help = "samples a second, at random times (default: 1000)",                                  \
-     .offset = offsetof(values, rate),                                                             \
-     .low = 1,                                                                                     \
-     .high = 1000000000}
+    {NUMBER_ROW('r', "rate", "HZ", 1, 1000000000, offsetof(values, rate),                          \
+                "samples a second, at random times (default: 1000)")}
 
 // A double `seconds`, 0 where none is given; a century is for ever.
 #define SAMPLE_DURATION_OPTION(values, words)                                                      \
-    {.letter = 'd',                                                                                \
-     .name = "duration",                                                                           \
-     .kind = OPTION_SECONDS,                                                                       \
-     .value = "SEC",                                                                               \
-     .help = (words),                                                                              \
-     .offset = offsetof(values, seconds),                                                          \
-     .low = 1,                                                                                     \
-     .high = 100 * 366 * 86400000ll}
+    {SECONDS_ROW('d', "duration", "SEC", 1, 100 * 366 * 86400000ll, offsetof(values, seconds),     \
+                 words)}
 
 #endif

@@ -15,29 +15,14 @@
 // As the table of formats has them (tests/unit/cli/test_sheet_output.c compares).
 const char *const sheet_format_names[] = {"text", "json", "csv", "md", "html", "svg", NULL};
 
+#define AT(field) offsetof(struct sheet_wish, field)
 const struct option sheet_options[SHEET_OPTIONS] = {
-    {.letter = 'j',
-     .name = "json",
-     .kind = OPTION_FLAG,
-     .help = "answer in JSON; times are integers in ns",
-     .offset = offsetof(struct sheet_wish, is_json)},
-    {.name = "format",
-     .kind = OPTION_CHOICE,
-     .value = "FORMAT",
-     .help = "text, json, csv, md, html, svg; or by FILE's ending",
-     .offset = offsetof(struct sheet_wish, format),
-     .choices = sheet_format_names},
-    {.letter = 'o',
-     .name = "output",
-     .kind = OPTION_TEXT,
-     .value = "FILE",
-     .help = "write the answer to FILE; - is standard output",
-     .offset = offsetof(struct sheet_wish, output)},
-    {.name = "table",
-     .kind = OPTION_TEXT,
-     .value = "KEY",
-     .help = "csv, svg: this table only; a wrong KEY lists them all",
-     .offset = offsetof(struct sheet_wish, table)},
+    {FLAG_ROW('j', "json", AT(is_json), "answer in JSON; times are integers in ns")},
+    {CHOICE_ROW(0, "format", "FORMAT", sheet_format_names, AT(format),
+                "text, json, csv, md, html, svg; or by FILE's ending")},
+    {TEXT_ROW('o', "output", "FILE", AT(output), "write the answer to FILE; - is standard output")},
+    {TEXT_ROW(0, "table", "KEY", AT(table),
+              "csv, svg: this table only; a wrong KEY lists them all")},
 };
 
 static bool is_file(const struct sheet_wish *wish)

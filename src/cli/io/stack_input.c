@@ -17,7 +17,6 @@
 #include "base/fail.h"
 #include "base/slice.h"
 #include "cli/frame/read_progress.h"
-#include "format/frame.h"
 #include "launch/run_directory.h"
 #include "launch/say.h"
 #include "load/run.h"

@@ -17,17 +17,10 @@ GAIT_CHECK int stack_input_open(struct stack_set *set, const char *path);
 GAIT_CHECK int stack_input_open_lines(struct stack_set *set, const char *path);
 
 #define PHASE_OPTION(values)                                                                       \
-    {.name = "phase",                                                                              \
-     .kind = OPTION_TEXT,                                                                          \
-     .value = "NAME",                                                                              \
-     .help = "for a run: samples in a phase or span, or in steps",                                 \
-     .offset = offsetof(values, phase)}
-
+    {TEXT_ROW(0, "phase", "NAME", offsetof(values, phase),                                         \
+              "for a run: samples in a phase or span, or in steps")}
 #define STACK_FILE_OPTION                                                                          \
-    {.name = "file",                                                                               \
-     .kind = OPTION_OPERAND,                                                                       \
-     .value = "PATH",                                                                              \
-     .help = "as PATH, by itwinai's name",                                                         \
+    {OPTION_ROW(OPTION_OPERAND, 0, "file", "PATH", 0, "as PATH, by itwinai's name"),               \
      .is_other = true}
 
 // The same of what a thread did while it was in `phase`; NULL: of all. `path` is a run's

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
-#include "sample/look/python_process.h"
 #include "sample/remote/process_tree.h"
 
 #define ROW_LIMIT ((size_t)1 << 20)

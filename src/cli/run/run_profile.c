@@ -23,7 +23,6 @@
 #include "base/json_reader.h"
 #include "base/size_text.h"
 #include "base/units.h"
-#include "cli/io/config_screen.h"
 #include "cli/io/pt_files.h"
 #include "cli/run/schedule_note.h"
 #include "config/setting_value.h"

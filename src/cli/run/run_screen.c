@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "cli/run/run_screen.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyse/energy/energy_run.h"
 #include "analyse/report/run_report.h"
@@ -77,7 +75,7 @@ static int write_all(struct writing *writing)
         snprintf(name, sizeof name, "epoch-time/%.200s", epochs);
         status = write_file(writing, name, print_epochs);
     }
-    if (!status && energy_run_devices(&writing->energy, ENERGY_GPUS, NULL)) {
+    if (!status && energy_run_devices(&writing->energy, ENERGY_GPUS)) {
         snprintf(name, sizeof name, "gpu-energy-data/%s_%g.csv", writing->job.strategy,
                  writing->job.workers);
         status = write_file(writing, name, print_devices);

@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "cli/sql/sql_table.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,12 +12,8 @@
 #define WORD(of_, kind_, name_, value_, help_, is_other_, field)                                   \
     {                                                                                              \
         .of = (of_), .option = {                                                                   \
-            .kind = (kind_),                                                                       \
-            .name = (name_),                                                                       \
-            .value = (value_),                                                                     \
-            .help = (help_),                                                                       \
-            .is_other = (is_other_),                                                               \
-            .offset = offsetof(struct choice_texts, field)                                         \
+            OPTION_ROW(kind_, 0, name_, value_, offsetof(struct choice_texts, field), help_),      \
+            .is_other = (is_other_)                                                                \
         }                                                                                          \
     }
 

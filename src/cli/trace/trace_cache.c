@@ -3,7 +3,6 @@
 #include "cli/trace/trace_cache.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

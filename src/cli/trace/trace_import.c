@@ -281,8 +281,7 @@ static void say_skipped(struct sheet *sheet, const struct trace_import *import)
     }
 }
 
-int trace_import_answer(const struct trace_import *import, const char *run,
-                        struct sheet **ret_sheet)
+void trace_import_put(const struct trace_import *import, const char *run, struct sheet *sheet)
 {
     static const struct table table = {.key = "files",
                                        .heading = "Traces",
@@ -290,12 +289,8 @@ int trace_import_answer(const struct trace_import *import, const char *run,
                                        .count = FILE_COLUMNS,
                                        .most = 40,
                                        .more = "more"};
-    struct sheet *sheet = NULL;
     uint64_t events = 0, bytes = 0;
     char summary[200];
-    int status = sheet_new(&sheet);
-    if (status)
-        return status;
     for (size_t i = 0; i < import->count; i++) {
         events += *import->files[i].why ? 0 : import->files[i].result.events;
         bytes += *import->files[i].why ? 0 : import->files[i].result.shard_bytes;
@@ -312,10 +307,4 @@ int trace_import_answer(const struct trace_import *import, const char *run,
     sheet_end(sheet);
     say_repairs(sheet, import);
     say_skipped(sheet, import);
-    status = sheet_status(sheet);
-    if (status)
-        sheet_drop(sheet);
-    else
-        *ret_sheet = sheet;
-    return status;
 }

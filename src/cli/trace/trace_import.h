@@ -43,7 +43,6 @@ void trace_import_say_skipped(const struct trace_import *import);
 struct repairs trace_import_repairs(const struct trace_import *import);
 
 // What was read, repaired and skipped.
-GAIT_CHECK int trace_import_answer(const struct trace_import *import, const char *run,
-                                   struct sheet **ret_sheet);
+void trace_import_put(const struct trace_import *import, const char *run, struct sheet *sheet);
 
 #endif

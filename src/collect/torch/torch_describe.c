@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/json_writer.h"
 #include "collect/torch/torch_layout.h"

@@ -2,7 +2,6 @@
 #include "export/pt/pt_links.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 

@@ -5,7 +5,6 @@
 #include "load/file/index_chain.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/buffer.h"

@@ -4,7 +4,6 @@
 #include <gait/trace.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "load/order/async_pairs.h"

@@ -6,7 +6,6 @@
 #include "load/shard/last_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "format/columns.h"

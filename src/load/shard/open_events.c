@@ -5,7 +5,6 @@
 #include "load/shard/open_events.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "format/columns.h"

@@ -4,7 +4,6 @@
 #include "load/shard/shard.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"

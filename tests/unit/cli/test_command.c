@@ -4,7 +4,7 @@
 
 #include "support/tap.h"
 
-const struct command command_gait = {.name = ""}; // of main.c
+const struct command command_gait = {.line = {.command = ""}}; // of main.c
 
 static size_t bytes_of(enum option_kind kind)
 {
