@@ -120,6 +120,58 @@ def test_ledgers(told):
         assert not parts or sum(parts.values()) == row["total_ns"]
         for part in ("computing", "communication", "copies"):
             assert parts.get(part, 0) == sum(step[part + "_ns"] or 0 for step in turns)
+        host = {part["id"]: part["ns"] for part in row["host"]}
+        assert sum(host.values()) == row["total_ns"]
+        if told["report"]["rank_count"] == 1:
+            phases = {part["name"]: part["total_ns"] for part in told["report"]["phases"]}
+            of_steps = {name: ns for name, ns in host.items() if name in phases}
+            assert of_steps == {name: ns for name, ns in phases.items() if ns}
+            assert set(host) - set(of_steps) <= {"between"}
+
+
+def ledgers_of(gait, *words):
+    return json.loads(gait(*words, "--json").stdout)["ledgers"]
+
+
+def test_four_commands_tell_one_ledger_of_stored_runs(gait, tmp_path):
+    stored_runs.unpack(tmp_path)
+    seen = 0
+    for run in sorted(tmp_path.iterdir()):
+        ledgers, *others = [ledgers_of(gait, command, run) for command in OF_TURNS]
+        assert [json.dumps(other) for other in others] == [json.dumps(ledgers)] * 3, run.name
+        for ledger in ledgers:
+            for parts in (ledger["device"], ledger["host"]):
+                assert parts is None or sum(part["ns"] for part in parts) == ledger["total_ns"]
+        seen += len(ledgers)
+    assert seen > 10
+
+
+def test_turns_are_of_chosen_steps_and_never_cut(gait, tmp_path):
+    stored_runs.unpack(tmp_path)
+    run = tmp_path / "h200"
+    steps, of_all = (ledgers_of(gait, "steps", *some, run) for some in (["--steps=2..4"], []))
+    assert steps and steps != of_all
+    assert ledgers_of(gait, "breakdown", "--steps=2..4", run) == steps
+    for cut in (["--from", "1ms"], ["--to", "3s"], ["--phase", "forward"]):
+        assert ledgers_of(gait, "breakdown", *cut, run) is None
+
+
+def test_people_read_the_same_turns(gait, tmp_path):
+    stored_runs.unpack(tmp_path)
+    run = tmp_path / "h200"
+    (ledger,) = [row for row in ledgers_of(gait, "steps", run) if row["device"]]
+    for command in ("steps", "breakdown", "report"):
+        row = gait(command, run).stdout.split("\nTurns, rank")[1].splitlines()[1]
+        shares = [0 if share == "<0.1" else float(share) for share in re.findall(r"(\S+) %", row)]
+        parts = [100 * part["share"] for part in ledger["device"]]
+        parts[5:7] = [sum(parts[5:7])]  # calls of the runtime
+        assert shares == pytest.approx(parts, abs=0.06)
+        page = gait(command, "--format", "html", run).stdout.split("Turns of all ranks</caption>")[
+            1
+        ]
+        told = re.findall(r'class="words">(\w+)</th>', page.split("</table>")[0])
+        assert told == [part["id"] for part in ledger["device"] if part["ns"]]
+        assert "Turns" not in gait(command, tmp_path / "ddp").stdout  # no device is on record
 
 
 OPS = {"cpu_op", "operator"}
@@ -195,57 +247,3 @@ def test_ops_by_hand(path, build):
         if name.startswith("ProfilerStep#") or LEFT_OUT.match(name):
             continue
         assert told[name][:count] == made[name][:count], name
-
-
-host = {part["id"]: part["ns"] for part in row["host"]}
-        assert sum(host.values()) == row["total_ns"]
-        if told["report"]["rank_count"] == 1:
-            phases = {part["name"]: part["total_ns"] for part in told["report"]["phases"]}
-            of_steps = {name: ns for name, ns in host.items() if name in phases}
-            assert of_steps == {name: ns for name, ns in phases.items() if ns}
-            assert set(host) - set(of_steps) <= {"between"}
-
-
-def ledgers_of(gait, *words):
-    return json.loads(gait(*words, "--json").stdout)["ledgers"]
-
-
-def test_four_commands_tell_one_ledger_of_stored_runs(gait, tmp_path):
-    stored_runs.unpack(tmp_path)
-    seen = 0
-    for run in sorted(tmp_path.iterdir()):
-        ledgers, *others = [ledgers_of(gait, command, run) for command in OF_TURNS]
-        assert [json.dumps(other) for other in others] == [json.dumps(ledgers)] * 3, run.name
-        for ledger in ledgers:
-            for parts in (ledger["device"], ledger["host"]):
-                assert parts is None or sum(part["ns"] for part in parts) == ledger["total_ns"]
-        seen += len(ledgers)
-    assert seen > 10
-
-
-def test_turns_are_of_chosen_steps_and_never_cut(gait, tmp_path):
-    stored_runs.unpack(tmp_path)
-    run = tmp_path / "h200"
-    steps, of_all = (ledgers_of(gait, "steps", *some, run) for some in (["--steps=2..4"], []))
-    assert steps and steps != of_all
-    assert ledgers_of(gait, "breakdown", "--steps=2..4", run) == steps
-    for cut in (["--from", "1ms"], ["--to", "3s"], ["--phase", "forward"]):
-        assert ledgers_of(gait, "breakdown", *cut, run) is None
-
-
-def test_people_read_the_same_turns(gait, tmp_path):
-    stored_runs.unpack(tmp_path)
-    run = tmp_path / "h200"
-    (ledger,) = [row for row in ledgers_of(gait, "steps", run) if row["device"]]
-    for command in ("steps", "breakdown", "report"):
-        row = gait(command, run).stdout.split("\nTurns, rank")[1].splitlines()[1]
-        shares = [0 if share == "<0.1" else float(share) for share in re.findall(r"(\S+) %", row)]
-        parts = [100 * part["share"] for part in ledger["device"]]
-        parts[5:7] = [sum(parts[5:7])]  # calls of the runtime
-        assert shares == pytest.approx(parts, abs=0.06)
-        page = gait(command, "--format", "html", run).stdout.split("Turns of all ranks</caption>")[
-            1
-        ]
-        told = re.findall(r'class="words">(\w+)</th>', page.split("</table>")[0])
-        assert told == [part["id"] for part in ledger["device"] if part["ns"]]
-        assert "Turns" not in gait(command, tmp_path / "ddp").stdout  # no device is on record
