@@ -218,8 +218,7 @@ static const struct example examples[] = {
 };
 
 const struct answer ops_answer = {
-    .summary = "Lists the ops of PyTorch in the windows of a process or in a trace, the one with "
-               "most time of its own first.",
+    .summary = "Lists the ops of PyTorch, the one with most time of its own first.",
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),
