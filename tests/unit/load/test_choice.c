@@ -25,7 +25,7 @@ static int read_from(const char *text)
 
 TEST("choice: nothing is left out without an option")
 {
-    is_int(choice_read(&choice, &(struct choice_texts){NULL}), 0);
+    is_int(choice_read(&choice, &(struct choice_texts){.steps = NULL}), 0);
     ok(!choice_is_made(&choice) && choice_has_rank(&choice, 0) &&
        choice_has_rank(&choice, 1 << 30));
 }
