@@ -6,6 +6,7 @@
 #include "sample/look/thread_id.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "analyse/steps/chosen.h"
 
 #include "base/fail.h"
