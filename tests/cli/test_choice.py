@@ -5,9 +5,9 @@ here, over the events that the trace was made of."""
 import csv
 import json
 import random
-import tarfile
 
 import pytest
+import stored_runs
 
 STEPS, STEP_US, TURN_US, RANKS = range(3, 9), 1000, 1100, (0, 1, 3)
 BASE_NS = 1_700_000_000_000_000_000  # what the times in the files count from
@@ -277,9 +277,8 @@ def test_the_breakdown_of_steps_is_the_sum_of_their_rows(ask, events):
             )
 
 
-def test_of_a_recorded_run_steps_with_devices_on_record_count(gait, root, tmp_path):
-    with tarfile.open(root / "tests" / "golden" / "runs.tar.xz") as runs:
-        runs.extractall(tmp_path, [m for m in runs if m.name.startswith("h200/")], filter="data")
+def test_of_a_recorded_run_steps_with_devices_on_record_count(gait, tmp_path):
+    stored_runs.unpack(tmp_path, only="h200/")
     (whole,) = json.loads(gait("breakdown", "h200", "--json", "--steps").stdout)["ranks"]
     known = [int(step["name"].split()[1]) for step in whole["steps"]]
     assert known == [5, 6, 7]
@@ -415,11 +414,9 @@ critical-path what-if,--scale,aten::mm=0 report""".split()
 
 
 @pytest.mark.parametrize("command", EVERYWHERE)
-def test_ranks_are_left_out_as_if_their_files_were_not_there(gait, root, tmp_path, command):
-    with tarfile.open(root / "tests" / "golden" / "runs.tar.xz") as runs:
-        for folder in "whole", "part":
-            runs.extractall(tmp_path / folder, [m for m in runs if m.name.startswith("ddp/")],
-                            filter="data")  # fmt: skip
+def test_ranks_are_left_out_as_if_their_files_were_not_there(gait, tmp_path, command):
+    for folder in "whole", "part":
+        stored_runs.unpack(tmp_path / folder, only="ddp/")
     here, there = ({"cwd": tmp_path / folder} for folder in ("whole", "part"))
     ranks = ranks_of(gait, "ddp", **here)
     assert sorted(ranks.values()) == [0, 1]

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 from ring_files import has_shared_memory
+from sampled_programs import until
 from told_program import Program
 
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
@@ -73,8 +74,9 @@ def test_a_process_that_was_killed_in_another_namespace_is_completed(gait, tmp_p
     run = tmp_path / "run"
     program = Program([*INNER, "--kill-child", steady], run, env={"GAIT_OVERFLOW": "block"})
     program.do("spans 700", "flush", "spans 300").kill()
-    info = info_of(gait, run)
-    assert (info["events"], info["damage"]) == (2000, []) and info["shards"][0]["complete"]
+    # who killed it may be gone a moment before it is
+    info = until(lambda: (told := info_of(gait, run))["shards"][0]["complete"] and told)
+    assert (info["events"], info["damage"]) == (2000, [])
 
 
 @needs_namespaces

@@ -170,10 +170,12 @@ def differences(old, new, where=""):
 # --- the archive ---------------------------------------------------------------
 
 
-def unpack(folder, path=RUNS):
+def unpack(folder, path=RUNS, only=""):
+    """Of the runs those whose names begin with `only`."""
     filtered = hasattr(tarfile, "data_filter")  # since Python 3.11.4, and Debian 12 has 3.11.2
     with tarfile.open(path) as archive:
-        archive.extractall(folder, **({"filter": "data"} if filtered else {}))
+        members = [member for member in archive if member.name.startswith(only)]
+        archive.extractall(folder, members, **({"filter": "data"} if filtered else {}))
 
 
 @functools.cache
