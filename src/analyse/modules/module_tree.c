@@ -349,7 +349,7 @@ static int see_device(struct walking *walking, const struct fact_slice *slice,
 {
     const struct launch *launch = launches_find(&walking->launches, track->shard, row->link);
     const uint32_t owner = launch && launch->op != GAIT_NO_SITE ? launch->op : 0;
-    const uint64_t *tuple = &walking->owners.tuples[3 * (size_t)owner];
+    const uint64_t *tuple = walking->owners.tuples + 3 * (size_t)owner;
     struct module_op kernel = op_of(walking, slice, track, row);
     kernel.is_kernel = true;
     kernel.node = (uint32_t)tuple[0];
