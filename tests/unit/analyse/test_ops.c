@@ -2,6 +2,7 @@
 // Trees and rows by hand; tests/torch compares random ones with torch's own.
 #include <gait/internal/ops.h>
 
+#include "analyse/ops/op_launches.h"
 #include "support/tap.h"
 
 static struct gait_op op_at(double start_us, double end_us, uint32_t name)
@@ -125,4 +126,19 @@ TEST("ops: calls out of turn are refused")
     is_int(gait_ops_average(ops, &grouping, &rows, &count), GAIT_ERR_ARGUMENT);
     gait_ops_destroy(ops);
     gait_ops_destroy(NULL);
+}
+
+TEST("ops: a call that was made before the window has no op there, nor has one of another rank")
+{
+    struct op_launches launches = {.count = 7};
+    const struct launch seen = {.start_ns = 20, .thread = 2, .number = 5}, unseen = {.number = 6};
+    ok(!op_launches_begin_rank(&launches));
+    ok(!op_launches_open(&launches, 2, 10, 30) && !op_launches_call(&launches, &seen));
+    is_u64(op_launches_by(&launches, &seen), 7);
+    is_u64(op_launches_by(&launches, &unseen), OP_LAUNCHED_BY_NONE);
+    ok(!op_launches_begin_rank(&launches));
+    is_u64(op_launches_by(&launches, &seen), OP_LAUNCHED_BY_NONE);
+    ok(!op_launches_call(&launches, &seen)); // that op is none of this rank's
+    is_u64(op_launches_by(&launches, &seen), OP_LAUNCHED_BY_NONE);
+    op_launches_finish(&launches);
 }

@@ -22,6 +22,7 @@ TEST("python_process: one that ended between two rounds is not a Python without 
     process.target.runtime = FAKE_BASE + 2 * (uint64_t)FAKE_BYTES;
     is_int(python_process_round(&process, 2), GAIT_ERR_MISSING);
     python_process_finish(&process);
+    is_int(process.handle, -1); // 0 would be standard input, closed when it is finished again
     stack_trie_finish(&trie);
 }
 
