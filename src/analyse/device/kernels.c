@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/index/hash_index.h"
 #include "facts/facts.h"
-#include "facts/launches.h"
+#include "facts/late_rows.h"
 #include "load/arg_keys.h"
 #include "load/site_role.h"
 
@@ -20,6 +20,12 @@ struct part {
     const struct chosen *chosen;
     uint32_t shard;
     struct arg_keys keys;
+    struct late_rows late;
+};
+
+struct late_kernel {
+    struct late_row row;
+    struct kernel_sum sum; // of it alone, but for its op
 };
 
 struct answer {
@@ -31,16 +37,6 @@ struct answer {
 enum { OCCUPANCY, BLOCKS, REGISTERS, KEYS };
 static const char *const key_names[KEYS] = {"est. achieved occupancy %", "blocks per SM",
                                             "registers per thread"};
-
-static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
-{
-    struct part *part = made;
-    part->trace = trace;
-    part->shard = shard;
-    part->chosen = ((const struct answer *)answer)->chosen;
-    arg_keys_init(&part->keys, key_names, KEYS);
-    return GAIT_OK;
-}
 
 // --- sums ------------------------------------------------------------------------------
 
@@ -108,22 +104,28 @@ static void take_args(struct kernel_sum *sum, const struct gait_arg *args)
         sum->registers = (uint64_t)args[REGISTERS].integer;
 }
 
+static int settle(void *context, const struct late_row *row, const struct launch *launch)
+{
+    struct part *part = context;
+    struct kernel_sum sum = ((const struct late_kernel *)row)->sum;
+    sum.op = launch ? launch->op : GAIT_NO_SITE;
+    return chosen_has(part->chosen, part->shard, late_row_counts_ns(row, launch))
+               ? add_sum(&part->sums, &part->index, &sum)
+               : GAIT_OK;
+}
+
 static int add_kernel(struct part *part, const struct fact_slice *slice,
                       const struct fact_rows *track, const struct fact_row *row)
 {
-    const struct launch *launch = launches_find(slice->launches, track->shard, row->link);
     const uint64_t ns = (uint64_t)row->end_ns - (uint64_t)row->start_ns;
-    struct kernel_sum sum = {.site = row->site,
-                             .op = launch ? launch->op : GAIT_NO_SITE,
-                             .count = 1,
-                             .sum_ns = ns,
-                             .least_ns = ns,
-                             .most_ns = ns};
+    struct late_kernel kernel = {
+        .row = {row->link, row->start_ns, track->shard},
+        .sum = {.site = row->site, .count = 1, .sum_ns = ns, .least_ns = ns, .most_ns = ns}};
     struct gait_arg args[KEYS];
     const int status = fact_args(slice, row, &part->keys, args);
     if (!status)
-        take_args(&sum, args);
-    return status ? status : add_sum(&part->sums, &part->index, &sum);
+        take_args(&kernel.sum, args);
+    return status ? status : late_rows_add(&part->late, slice->launches, &kernel.row);
 }
 
 static int add_slice(void *made, const struct fact_slice *slice)
@@ -135,15 +137,26 @@ static int add_slice(void *made, const struct fact_slice *slice)
         for (size_t at = 0; at < track->count && !status; at++) {
             const struct fact_row *row = &track->rows[at];
             if (ROLES_OF_KERNELS & ROLE_BIT(site_role(part->trace, row->site)) &&
-                row->end_ns != FACT_OPEN &&
-                chosen_has_row(part->chosen, part->shard, slice, track, row))
+                row->end_ns != FACT_OPEN)
                 status = add_kernel(part, slice, track, row);
         }
     }
-    return status;
+    return status ? status : late_rows_look(&part->late, slice);
 }
 
 // --- ranks -----------------------------------------------------------------------------
+
+static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
+{
+    struct part *part = made;
+    part->trace = trace;
+    part->shard = shard;
+    part->chosen = ((const struct answer *)answer)->chosen;
+    part->late = (struct late_rows){
+        .settle = settle, .context = part, .row_bytes = sizeof(struct late_kernel)};
+    arg_keys_init(&part->keys, key_names, KEYS);
+    return GAIT_OK;
+}
 
 static int merge(void *opaque, void *made)
 {
@@ -161,6 +174,7 @@ static void drop(void *made)
     kernels_finish(&part->sums);
     hash_index_finish(&part->index);
     arg_keys_finish(&part->keys);
+    late_rows_finish(&part->late);
 }
 
 static int by_time(const void *left, const void *right)

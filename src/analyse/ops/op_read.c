@@ -21,6 +21,7 @@
 #include "base/fail.h"
 #include "facts/facts.h"
 #include "facts/feed.h"
+#include "facts/late_rows.h"
 #include "load/arg_keys.h"
 #include "load/order/open_calls.h"
 #include "load/shard_owner.h"
@@ -52,6 +53,7 @@ struct capture {
     uint8_t *kinds; // of a site, for the feed
     struct feed feed;
     struct arg_keys keys, shape_keys;
+    struct late_rows late;
     struct gait_cursor *others; // of the rank that is read: what is no span
     struct gait_event due;      // the next one of them
     bool has_due;
@@ -264,13 +266,32 @@ static int note_launch(struct capture *capture, const struct fact_slice *slice,
                          launches_thread(slice->launches, (size_t)(head->track - slice->tracks)),
                          head->start_ns, head->end_ns);
     const struct launch *call = launches_find(slice->launches, head->track->shard, head->row->link);
-    if (call && site->kind == OP_SITE_CALL && call->start_ns == head->start_ns) {
-        const int status = op_launches_call(&capture->launches, call);
-        if (status)
-            return status;
-    }
+    if (site->kind != OP_SITE_CALL || !call || call->start_ns != head->start_ns)
+        return GAIT_OK;
+    const int status = op_launches_call(&capture->launches, call);
     seen->launch.by = op_launches_by(&capture->launches, call);
+    return status;
+}
+
+struct late_work {
+    struct late_row row;
+    size_t place; // in the list of launches
+};
+
+static int settle(void *context, const struct late_row *row, const struct launch *launch)
+{
+    const struct capture *capture = context;
+    capture->launches.rows[((const struct late_work *)row)->place].by =
+        op_launches_by(&capture->launches, launch);
     return GAIT_OK;
+}
+
+static int note_work(struct capture *capture, const struct fact_slice *slice,
+                     const struct feed_head *head)
+{
+    const struct late_work work = {{head->row->link, head->start_ns, head->track->shard},
+                                   capture->launches.count - 1};
+    return late_rows_add(&capture->late, slice->launches, &work.row);
 }
 
 static int see_span(struct capture *capture, const struct fact_slice *slice,
@@ -292,7 +313,9 @@ static int see_span(struct capture *capture, const struct fact_slice *slice,
         status = fact_args(slice, head->row, &capture->shape_keys, shapes);
     if (!status)
         status = note_launch(capture, slice, head, &seen);
-    return status ? status : add_op(capture, &seen);
+    if (!status)
+        status = add_op(capture, &seen);
+    return status || seen.site->kind != OP_SITE_DEVICE ? status : note_work(capture, slice, head);
 }
 
 static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
@@ -303,23 +326,17 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     return GAIT_OK;
 }
 
-// What devices did comes behind the calls of the slice: a clock may be ahead of the other.
 static int add_slice(void *made, const struct fact_slice *slice)
 {
     struct capture *capture = *(struct capture **)made;
     const struct feed_head *head;
-    int status = GAIT_OK;
-    for (unsigned kind = 0; kind < 2 && !status; kind++) {
-        status = feed_begin(&capture->feed, slice, capture->kinds);
-        while (!status && (head = feed_next(&capture->feed))) {
-            if (head->kind != kind)
-                continue;
-            status = see_others(capture, head->start_ns);
-            if (!status)
-                status = see_span(capture, slice, head);
-        }
+    int status = feed_begin(&capture->feed, slice, capture->kinds);
+    while (!status && (head = feed_next(&capture->feed))) {
+        status = see_others(capture, head->start_ns);
+        if (!status)
+            status = see_span(capture, slice, head);
     }
-    return status;
+    return status ? status : late_rows_look(&capture->late, slice);
 }
 
 static const struct fact_consumer consumer = {
@@ -517,6 +534,8 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         .open = calloc((size_t)tracks + 1, sizeof *capture.open),
     };
     int status = GAIT_OK;
+    capture.late = (struct late_rows){
+        .settle = settle, .context = &capture, .row_bytes = sizeof(struct late_work)};
     arg_keys_init(&capture.keys, key_names, KEYS);
     arg_keys_init(&capture.shape_keys, op_shape_keys, OP_SHAPE_KEYS);
     op_blocks_init(&capture.blocks);
@@ -536,6 +555,7 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     op_sites_finish(&capture.sites);
     op_shapes_finish(&capture.shapes);
     op_launches_finish(&capture.launches);
+    late_rows_finish(&capture.late);
     arg_keys_finish(&capture.keys);
     arg_keys_finish(&capture.shape_keys);
     feed_finish(&capture.feed);

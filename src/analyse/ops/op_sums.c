@@ -16,7 +16,7 @@
 #include "base/fail.h"
 #include "facts/facts.h"
 #include "facts/feed.h"
-#include "facts/launches.h"
+#include "facts/late_rows.h"
 #include "load/arg_keys.h"
 #include "load/shard_owner.h"
 #include "load/site_role.h"
@@ -57,6 +57,7 @@ struct op_summing {
     uint64_t places;
     struct feed feed;
     struct arg_keys keys;
+    struct late_rows late;
 };
 
 // --- one event ------------------------------------------------------------------------------
@@ -128,31 +129,44 @@ static int find_row(struct op_summing *summing, uint32_t number, const struct op
 
 // --- devices --------------------------------------------------------------------------------
 
-static int add_device(struct op_summing *summing, const struct fact_slice *slice,
-                      const struct fact_rows *track, const struct fact_row *row)
-{
-    const struct op_site *site;
+struct late_work {
+    struct late_row row;
     struct op_first first;
+    uint32_t site;
+};
+
+static int settle(void *context, const struct late_row *row, const struct launch *launch)
+{
+    struct op_summing *summing = context;
+    const struct late_work *work = (const struct late_work *)row;
+    const int64_t length = (int64_t)op_length_ns(&work->first);
     uint32_t number;
-    int status = op_sites_get(&summing->sites, row->site, &site);
-    if (status || site->kind != OP_SITE_DEVICE ||
-        !find_first(summing, row->start_ns, row->end_ns, &first))
-        return status;
-    const struct launch *launch = launches_find(slice->launches, track->shard, row->link);
-    if (!is_chosen(summing, launch ? launch->start_ns : row->start_ns))
+    if (!is_chosen(summing, late_row_counts_ns(row, launch)))
         return GAIT_OK;
-    status = find_row(summing, row->site, site, summing->shapes.none.shapes, &number);
+    const int status = find_row(summing, work->site, &summing->sites.rows[work->site],
+                                summing->shapes.none.shapes, &number);
     if (status)
         return status;
-    const int64_t length = (int64_t)op_length_ns(&first);
     struct op_row *sums = &summing->rows.rows[number];
-    op_rows_count(&summing->rows, number, &first);
+    op_rows_count(&summing->rows, number, &work->first);
     sums->device_ns = wrap_add(sums->device_ns, length);
     sums->self_device_ns = wrap_add(sums->self_device_ns, length);
     summing->has_device_rows = true;
     if (launch)
         op_paths_run(&summing->paths, launch->number, length);
     return GAIT_OK;
+}
+
+static int add_device(struct op_summing *summing, const struct fact_slice *slice,
+                      const struct fact_rows *track, const struct fact_row *row)
+{
+    struct late_work work = {.row = {row->link, row->start_ns, track->shard}, .site = row->site};
+    const struct op_site *site;
+    const int status = op_sites_get(&summing->sites, row->site, &site);
+    return status || site->kind != OP_SITE_DEVICE ||
+                   !find_first(summing, row->start_ns, row->end_ns, &work.first)
+               ? status
+               : late_rows_add(&summing->late, slice->launches, &work.row);
 }
 
 // --- slices ---------------------------------------------------------------------------------
@@ -245,7 +259,7 @@ static int add_slice(void *made, const struct fact_slice *slice)
             if (role_is_device_work(site_role(summing->trace, track->rows[at].site)))
                 status = add_device(summing, slice, track, &track->rows[at]);
     }
-    return status;
+    return status ? status : late_rows_look(&summing->late, slice);
 }
 
 static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
@@ -412,6 +426,8 @@ static int sum_all(struct op_summing *summing)
                                      .since_ns = wish->windows[0].begin_ns,
                                      .until_ns = wish->windows[wish->window_count - 1].end_ns};
     arg_keys_init(&summing->keys, op_shape_keys, OP_SHAPE_KEYS);
+    summing->late = (struct late_rows){
+        .settle = settle, .context = summing, .row_bytes = sizeof(struct late_work)};
     int status =
         op_sites_init(&summing->sites, summing->trace, &summing->query, &summing->ops->texts);
     if (!status)
@@ -446,6 +462,7 @@ static void finish(struct op_summing *summing)
     op_blocks_finish(&summing->blocks);
     feed_finish(&summing->feed);
     arg_keys_finish(&summing->keys);
+    late_rows_finish(&summing->late);
 }
 
 int op_sums_make(struct gait_ops *ops, struct gait_trace *trace, const struct op_sums_wish *wish,

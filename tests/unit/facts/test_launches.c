@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "facts/launches.h"
 
+#include "facts/late_rows.h"
 #include "facts/rank_stream.h"
 #include "support/fact_literals.h"
 #include "support/tap.h"
@@ -135,4 +136,91 @@ TEST("launches: a number that is used again is of the later call, a forgotten on
     is_u64(told[0].op, INNER);
     is_int(told[1].call_ns, -1);
     is_int(told[2].call_ns, 66);
+}
+
+struct settled {
+    struct told told[8]; // in order of their starts
+    unsigned count;
+};
+
+struct late_kernel {
+    struct late_row row;
+    unsigned number;
+};
+
+static int settle(void *context, const struct late_row *row, const struct launch *launch)
+{
+    struct settled *settled = context;
+    settled->told[((const struct late_kernel *)row)->number] =
+        (struct told){launch ? launch->op : GAIT_NO_SITE, launch ? launch->start_ns : -1};
+    settled->count++;
+    return GAIT_OK;
+}
+
+static void add_late(struct late_rows *late, const struct fact_slice *slice, unsigned *number)
+{
+    for (size_t i = 0; i < slice->count; i++)
+        for (size_t at = 0; at < slice->tracks[i].count; at++) {
+            const struct fact_row *row = &slice->tracks[i].rows[at];
+            const struct late_kernel kernel = {{row->link, row->start_ns, slice->tracks[i].shard},
+                                               *number};
+            if (row->site != KERNEL)
+                continue;
+            ++*number;
+            builder_must(late_rows_add(late, slice->launches, &kernel.row), "a kernel");
+        }
+    builder_must(late_rows_look(late, slice), "late kernels");
+}
+
+static void settle_all(const struct literal_row *rows, size_t slice_rows, struct settled *settled)
+{
+    struct late_rows late = {
+        .settle = settle, .context = settled, .row_bytes = sizeof(struct late_kernel)};
+    struct literal_rank rank;
+    struct rank_stream *stream = NULL;
+    struct launches launches;
+    struct fact_slice slice;
+    unsigned number = 0;
+    literal_open(&rank, sites, rows);
+    const struct stream_wish wish = {.columns = FACT_LINKS, .slice_rows = slice_rows};
+    builder_must(rank_stream_open(&stream, &rank.trace, 0, &wish), "a stream");
+    builder_must(launches_init(&launches, &rank.trace, 0, 0), "launches");
+    builder_must(launches_survey(&launches), "threads");
+    while (rank_stream_next(stream, &slice) == 1) {
+        builder_must(launches_add(&launches, &slice), "a slice");
+        slice.launches = &launches;
+        add_late(&late, &slice, &number);
+    }
+    late_rows_finish(&late);
+    launches_finish(&launches);
+    rank_stream_close(stream);
+    literal_close(&rank);
+}
+
+TEST("late rows: a kernel that began before its call waits for it, in slices of any size")
+{
+    // thread              |outer---------------------|
+    //                          call 1|    call 2|
+    // stream  |k 1|  |k 2|                              |k 1|  |k 3|, and 4 has no number
+    const struct literal_row rows[] = {{101, KERNEL, 0, 5, 1, 0, 0},
+                                       {101, KERNEL, 10, 15, 2, 0, 1},
+                                       {1, OUTER, 20, 100, 0, 0, 2},
+                                       {1, LAUNCH, 30, 35, 1, 1, 3},
+                                       {1, LAUNCH, 60, 65, 2, 1, 4},
+                                       {101, KERNEL, 120, 125, 1, 0, 5},
+                                       {101, KERNEL, 130, 140, 3, 0, 6},
+                                       {101, KERNEL, 150, 160, 0, 0, 7},
+                                       {0}};
+    const struct told wanted[] = {
+        {OUTER, 30}, {OUTER, 60}, {OUTER, 30}, {GAIT_NO_SITE, -1}, {GAIT_NO_SITE, -1}};
+    for (size_t slice_rows = 1; slice_rows < 12; slice_rows++) {
+        struct settled settled = {.count = 0};
+        settle_all(rows, slice_rows, &settled);
+        if (!is_u64(settled.count, 5))
+            continue;
+        for (int i = 0; i < 5; i++) {
+            is_u64(settled.told[i].op, wanted[i].op);
+            is_int(settled.told[i].call_ns, wanted[i].call_ns);
+        }
+    }
 }
