@@ -10,8 +10,8 @@
 #include "analyse/ops/tuple_map.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "load/site_role.h"
 #include "vocabulary/metadata.h"
-#include "vocabulary/roles.h"
 
 // --- which process ---------------------------------------------------------------------
 
@@ -390,17 +390,32 @@ static const char *device_of(const struct gait_trace *trace)
     return "CUDA";
 }
 
+// A file of another tool that has ops is one process with them: no frame is read to find it.
+static int find_process(struct torch_processes *processes, struct gait_trace *trace,
+                        struct torch_process *alone, const struct torch_process **ret_process)
+{
+    *alone = (struct torch_process){.shard = 0};
+    *ret_process = alone;
+    if (gait_trace_shard_count(trace) == 1 && is_imported(trace, 0) &&
+        site_role_any(trace, ROLE_BIT(ROLE_OP)))
+        return GAIT_OK;
+    const int status = torch_processes_find(processes, trace);
+    *ret_process = status ? NULL : choose(processes, trace);
+    return status || *ret_process
+               ? status
+               : fail(GAIT_ERR_MISSING, "no windows with ops of PyTorch are on record there; gait "
+                                        "run records some by itself, --windows says which");
+}
+
 int ops_reading_make(struct ops_reading *reading, struct gait_trace *trace,
                      const struct ops_wish *wish)
 {
     struct torch_processes processes = {.count = 0};
+    const struct torch_process *process;
+    struct torch_process alone;
     const struct gait_op_sums *rows = NULL;
     *reading = (struct ops_reading){.device = device_of(trace)};
-    int status = torch_processes_find(&processes, trace);
-    const struct torch_process *process = status ? NULL : choose(&processes, trace);
-    if (!status && !process)
-        status = fail(GAIT_ERR_MISSING, "no windows with ops of PyTorch are on record there; gait "
-                                        "run records some by itself, --windows says which");
+    int status = find_process(&processes, trace, &alone, &process);
     if (!status)
         status = gait_ops_create(&reading->ops);
     if (!status)
