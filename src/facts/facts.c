@@ -64,7 +64,7 @@ static int read_slices(const struct part *part, struct rank_stream *stream,
         if (!status && part->asking->columns & FACT_LINKS)
             status = launches_add(launches, &slice);
         slice.launches = launches;
-        if (!status)
+        if (!status && part->asking->is_read)
             status = show(part, &slice);
     }
     return status;
@@ -77,12 +77,13 @@ static int read_all(const struct part *part, const struct pass_shard *shard)
     struct launches launches;
     const struct stream_wish wish = {.columns = part->asking->columns,
                                      .since_ns = part->asking->since_ns,
-                                     .until_ns = part->asking->until_ns};
+                                     .until_ns = part->asking->until_ns,
+                                     .tap = shard->tap};
     int status = launches_init(&launches, trace, shard->shard, 0);
-    if (!status && wish.columns & FACT_LINKS)
-        status = launches_survey(&launches);
     if (!status)
         status = rank_stream_open(&stream, trace, shard->shard, &wish);
+    if (!status && wish.columns & FACT_LINKS)
+        status = launches_survey(&launches, stream);
     if (!status)
         status = read_slices(part, stream, &launches);
     rank_stream_close(stream);
@@ -95,7 +96,7 @@ static int read_rank(void *made, const struct pass_shard *shard, void *answer)
     struct part *part = made;
     part->asking = answer;
     int status = begin(part, shard);
-    if (!status && part->asking->is_read)
+    if (!status && (part->asking->is_read || shard->tap))
         status = read_all(part, shard);
     return status ? status : end(part);
 }
@@ -143,12 +144,25 @@ static int make_asking(struct asking *asking, const struct gait_trace *trace,
     return GAIT_OK;
 }
 
+int facts_run_with(struct gait_trace *trace, const struct fact_ask *asks, size_t count,
+                   const struct pass_ask *others, size_t other_count)
+{
+    struct pass_ask all[PASS_MOST_ASKS];
+    struct asking asking;
+    int status = make_asking(&asking, trace, asks, count);
+    if (!status && other_count >= PASS_MOST_ASKS)
+        status = fail(GAIT_ERR_ARGUMENT, "a pass takes at most %d analyses", PASS_MOST_ASKS);
+    if (status)
+        return status;
+    for (size_t i = 0; i < other_count; i++)
+        all[i] = others[i];
+    all[other_count] = (struct pass_ask){&analysis, &asking};
+    return pass_run(trace, all, other_count + (count > 0));
+}
+
 int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t count)
 {
-    struct asking asking;
-    const struct pass_ask ask = {&analysis, &asking};
-    const int status = make_asking(&asking, trace, asks, count);
-    return status ? status : pass_run(trace, &ask, 1);
+    return facts_run_with(trace, asks, count, NULL, 0);
 }
 
 int facts_run_rank(struct gait_trace *trace, const struct fact_range *range,

@@ -34,6 +34,11 @@ struct fact_ask {
 // The first failure ends the reading. Damaged frames are noted in the trace and left out.
 GAIT_CHECK int facts_run(struct gait_trace *trace, const struct fact_ask *asks, size_t count);
 
+// In one reading with others, which see the frames of spans as they are decoded here.
+struct pass_ask;
+GAIT_CHECK int facts_run_with(struct gait_trace *trace, const struct fact_ask *asks, size_t count,
+                              const struct pass_ask *others, size_t other_count);
+
 // Of the rank that owns that shard alone, and, unless both are 0, with no frame read that has no
 // row in [since, until).
 struct fact_range {

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "facts/rank_stream.h"
 #include "load/order/event_frame.h"
 #include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
@@ -70,10 +71,10 @@ int launch_threads_find(struct launch_threads *threads, const struct gait_trace 
 
 struct survey {
     struct launch_threads *threads;
+    struct rank_stream *stream;
     struct gait_trace *trace;
     const uint8_t *kinds;
-    struct event_decoder decoder;
-    struct event_frame frame;
+    bool may_have_ops, may_have_calls; // any thread
 };
 
 // Not of a device's stream, whose rows are no calls.
@@ -89,11 +90,17 @@ static bool is_wanted(const struct run *run, const struct run_shard *shard, size
     return !info->internal && info->kind == GAIT_TRACK_THREAD;
 }
 
-static void look_at_rows(const struct survey *survey, struct launch_thread *thread)
+static bool is_known(const struct survey *survey, const struct launch_thread *thread)
 {
-    const uint64_t *sites = survey->frame.numbers[ROLE_SITE],
-                   *links = survey->frame.numbers[ROLE_LINK];
-    for (size_t i = 0; i < survey->frame.rows && !(thread->has_ops && thread->has_calls); i++) {
+    return (thread->has_ops || !survey->may_have_ops) &&
+           (thread->has_calls || !survey->may_have_calls);
+}
+
+static void look_at_rows(const struct survey *survey, const struct event_frame *frame,
+                         struct launch_thread *thread)
+{
+    const uint64_t *sites = frame->numbers[ROLE_SITE], *links = frame->numbers[ROLE_LINK];
+    for (size_t i = 0; i < frame->rows && !is_known(survey, thread); i++) {
         const uint8_t kind = survey->kinds[sites[i]];
         thread->has_ops = thread->has_ops || kind == LAUNCH_OP;
         thread->has_ranges = thread->has_ranges || kind == LAUNCH_RANGE;
@@ -101,50 +108,41 @@ static void look_at_rows(const struct survey *survey, struct launch_thread *thre
     }
 }
 
-static int look_at_frame(struct survey *survey, struct run_shard *shard, size_t at, uint32_t number)
-{
-    struct launch_thread *thread = &survey->threads->rows[number];
-    const struct event_ask ask = {.shard = shard,
-                                  .tracks = &survey->trace->run.tracks,
-                                  .frame = at,
-                                  .roles = ROLE_BIT(ROLE_SITE) | ROLE_BIT(ROLE_LINK)};
-    if (thread->has_ops && thread->has_calls)
-        return GAIT_OK;
-    const int status = event_frame_decode(&survey->frame, &survey->decoder, &ask);
-    if (status)
-        return status == GAIT_ERR_FORMAT ? GAIT_OK : status;
-    look_at_rows(survey, thread);
-    survey->threads->has_known_caller |= thread->has_ops && thread->has_calls;
-    return GAIT_OK;
-}
-
 static int look_at_shard(struct survey *survey, uint32_t number)
 {
-    struct run_shard *shard = survey->trace->run.shards[number];
+    const struct run_shard *shard = survey->trace->run.shards[number];
+    const struct event_frame *frame;
     int status = GAIT_OK;
     for (size_t i = 0; i < shard->shard.list.count && !status; i++) {
-        uint32_t track, thread;
+        uint32_t track, at;
         if (!is_wanted(&survey->trace->run, shard, i, &track))
             continue;
-        status = launch_threads_find(survey->threads, survey->trace, track, &thread);
+        status = launch_threads_find(survey->threads, survey->trace, track, &at);
+        if (status || is_known(survey, &survey->threads->rows[at]))
+            continue;
+        status = rank_stream_look(survey->stream, number, i, &frame);
         if (!status)
-            status = look_at_frame(survey, shard, i, thread);
+            look_at_rows(survey, frame, &survey->threads->rows[at]);
+        status = status == GAIT_ERR_FORMAT ? GAIT_OK : status;
+        const struct launch_thread *thread = &survey->threads->rows[at];
+        survey->threads->has_known_caller |= thread->has_ops && thread->has_calls;
     }
     return status;
 }
 
-int launch_threads_survey(struct launch_threads *threads, struct gait_trace *trace, uint32_t shard,
-                          const uint8_t *kinds)
+int launch_threads_survey(struct launch_threads *threads, struct rank_stream *stream,
+                          const struct launch_threads_wish *wish)
 {
-    struct survey survey = {.threads = threads, .trace = trace, .kinds = kinds};
-    event_frame_init(&survey.frame);
-    int status = event_decoder_init(&survey.decoder);
-    if (!status)
-        status = look_at_shard(&survey, shard);
-    for (uint32_t i = shard_owned_first(&trace->run, shard); !status && i != RUN_NO_SHARD;
-         i = shard_owned_next(&trace->run, i))
+    struct survey survey = {
+        .threads = threads, .stream = stream, .trace = wish->trace, .kinds = wish->kinds};
+    const struct run *run = &wish->trace->run;
+    for (size_t i = 0; i < run->sites.count; i++) {
+        survey.may_have_ops |= wish->kinds[i] == LAUNCH_OP;
+        survey.may_have_calls |= wish->kinds[i] == LAUNCH_CALL;
+    }
+    int status = look_at_shard(&survey, wish->shard);
+    for (uint32_t i = shard_owned_first(run, wish->shard); !status && i != RUN_NO_SHARD;
+         i = shard_owned_next(run, i))
         status = look_at_shard(&survey, i);
-    event_frame_finish(&survey.frame);
-    event_decoder_finish(&survey.decoder);
     return status;
 }

@@ -47,6 +47,12 @@ struct launch_threads {
     bool has_known_caller; // a thread that has ops has calls, too
 };
 
+struct launch_threads_wish {
+    struct gait_trace *trace;
+    uint32_t shard;       // that owns the rank
+    const uint8_t *kinds; // of a site
+};
+
 void launch_threads_finish(struct launch_threads *threads); // takes a zeroed struct
 
 // The number of the thread of a track: a thread's ops may lie on several.
@@ -54,7 +60,8 @@ GAIT_CHECK int launch_threads_find(struct launch_threads *threads, const struct 
                                    uint32_t track, uint32_t *ret_number);
 
 // Looks at the frames of a rank for what its threads have. Damaged frames are noted in the trace.
-GAIT_CHECK int launch_threads_survey(struct launch_threads *threads, struct gait_trace *trace,
-                                     uint32_t shard, const uint8_t *kinds);
+struct rank_stream;
+GAIT_CHECK int launch_threads_survey(struct launch_threads *threads, struct rank_stream *stream,
+                                     const struct launch_threads_wish *wish);
 
 #endif

@@ -42,10 +42,10 @@ int launches_init(struct launches *launches, struct gait_trace *trace, uint32_t 
     return GAIT_OK;
 }
 
-int launches_survey(struct launches *launches)
+int launches_survey(struct launches *launches, struct rank_stream *stream)
 {
-    return launch_threads_survey(&launches->threads, launches->trace, launches->shard,
-                                 launches->kinds);
+    const struct launch_threads_wish wish = {launches->trace, launches->shard, launches->kinds};
+    return launch_threads_survey(&launches->threads, stream, &wish);
 }
 
 static void table_finish(struct launch_table *table)

@@ -55,7 +55,7 @@ struct launches {
 // launches_survey() alone, which looks for the threads that launch.
 GAIT_CHECK int launches_init(struct launches *launches, struct gait_trace *trace, uint32_t shard,
                              size_t generation);
-GAIT_CHECK int launches_survey(struct launches *launches);
+GAIT_CHECK int launches_survey(struct launches *launches, struct rank_stream *stream);
 void launches_finish(struct launches *launches); // takes a zeroed struct
 
 // Takes in the slice that comes next, before anyone asks about its rows.

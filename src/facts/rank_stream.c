@@ -14,10 +14,12 @@
 #include "facts/run_merge.h"
 #include "load/arg_keys.h"
 #include "load/order/event_frame.h"
+#include "load/pass/pass.h"
 #include "load/shard/open_events.h"
 #include "load/shard_owner.h"
 
-enum { SLICE_ROWS = 1 << 13, MOST_FRAMES = 1 << 28, MOST_ROWS = 1 << 30 };
+// 16 frames that were looked at have 16 MB at most.
+enum { SLICE_ROWS = 1 << 13, MOST_FRAMES = 1 << 28, MOST_ROWS = 1 << 30, MOST_SEEN = 16 };
 
 struct stream_frame { // one that was not begun yet
     int64_t first_ns;
@@ -28,6 +30,7 @@ struct stream_piece { // a decoded frame, or rows that were open when the record
     struct event_frame frame;
     const struct open_event *open;
     uint32_t track, shard;
+    uint32_t number;      // of the frame in its shard
     size_t at, end, rows; // rows [at, end) stand in the slice
 };
 
@@ -41,7 +44,7 @@ struct rank_stream {
     struct stream_wish wish; // slice_rows: a frame is begun as long as fewer wait
     struct stream_frame *frames;
     size_t count, capacity, next;
-    struct fact_pieces open, spare;
+    struct fact_pieces open, spare, seen; // seen: decoded, and not begun
     size_t rows_open;
     int64_t head_ns;  // no row that waits starts before
     int64_t since_ns; // the end of the slice before
@@ -232,8 +235,8 @@ void rank_stream_close(struct rank_stream *stream)
 {
     if (!stream)
         return;
-    struct fact_pieces *all[] = {&stream->open, &stream->spare};
-    for (unsigned list = 0; list < 2; list++) {
+    struct fact_pieces *all[] = {&stream->open, &stream->spare, &stream->seen};
+    for (unsigned list = 0; list < sizeof all / sizeof all[0]; list++) {
         for (size_t i = 0; i < all[list]->count; i++)
             free_piece(all[list]->pieces[i]);
         free(all[list]->pieces);
@@ -257,30 +260,69 @@ static uint32_t roles_of(const struct rank_stream *stream)
         roles |= ROLE_BIT(ROLE_LINK);
     if (stream->wish.columns & FACT_ARGS)
         roles |= ROLE_BIT(ROLE_BYTES) | ROLES_FOREIGN;
-    return roles;
+    return stream->wish.tap ? roles | stream->wish.tap->roles : roles;
+}
+
+static int decode(struct rank_stream *stream, struct stream_piece *piece)
+{
+    struct run *run = &stream->trace->run;
+    const struct event_ask ask = {.shard = run->shards[piece->shard],
+                                  .tracks = &run->tracks,
+                                  .frame = piece->number,
+                                  .roles = roles_of(stream),
+                                  .parents_first = true};
+    return event_frame_decode(&piece->frame, &stream->decoder, &ask);
+}
+
+static int take_decoded(struct rank_stream *stream, uint32_t shard, uint32_t number,
+                        struct stream_piece **ret_piece)
+{
+    struct fact_pieces *seen = &stream->seen;
+    for (size_t i = 0; i < seen->count; i++) {
+        struct stream_piece *piece = seen->pieces[i];
+        if (piece->shard != shard || piece->number != number)
+            continue;
+        seen->pieces[i] = seen->pieces[--seen->count];
+        *ret_piece = piece;
+        return GAIT_OK;
+    }
+    int status = take_piece(stream, ret_piece);
+    if (status)
+        return status;
+    (*ret_piece)->shard = shard;
+    (*ret_piece)->number = number;
+    status = decode(stream, *ret_piece);
+    if (!status)
+        return GAIT_OK;
+    const int kept = put_piece(&stream->spare, *ret_piece);
+    return kept ? kept : status;
+}
+
+int rank_stream_look(struct rank_stream *stream, uint32_t shard, size_t frame,
+                     const struct event_frame **ret_frame)
+{
+    struct stream_piece *piece;
+    int status = take_decoded(stream, shard, (uint32_t)frame, &piece);
+    if (status)
+        return status;
+    *ret_frame = &piece->frame;
+    return put_piece(stream->seen.count < MOST_SEEN ? &stream->seen : &stream->spare, piece);
 }
 
 static int begin_frame(struct rank_stream *stream, const struct stream_frame *due)
 {
-    struct run *run = &stream->trace->run;
     struct stream_piece *piece;
-    int status = take_piece(stream, &piece);
+    const int status = take_decoded(stream, due->shard, due->frame, &piece);
     if (status)
-        return status;
-    const struct event_ask ask = {.shard = run->shards[due->shard],
-                                  .tracks = &run->tracks,
-                                  .frame = due->frame,
-                                  .roles = roles_of(stream),
-                                  .parents_first = true};
-    status = event_frame_decode(&piece->frame, &stream->decoder, &ask);
-    if (status || !piece->frame.rows) {
-        const int kept = put_piece(&stream->spare, piece);
-        return status && status != GAIT_ERR_FORMAT ? status : kept;
-    }
+        return status == GAIT_ERR_FORMAT ? GAIT_OK : status;
     piece->track = due->track;
-    piece->shard = due->shard;
     piece->rows = piece->frame.rows;
-    return begin_rows(stream, piece);
+    const struct pass_tap *tap = stream->wish.tap;
+    const int shown = tap ? tap->show(tap->context, due->shard, &piece->frame) : GAIT_OK;
+    if (!shown && piece->rows)
+        return begin_rows(stream, piece);
+    const int kept = put_piece(&stream->spare, piece);
+    return shown ? shown : kept;
 }
 
 static int begin_due(struct rank_stream *stream, int64_t *ret_until_ns)

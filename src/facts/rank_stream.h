@@ -11,16 +11,24 @@
 #include "facts/fact_slice.h"
 
 struct rank_stream;
+struct pass_tap;
 
 struct stream_wish {
     uint32_t columns;           // FACT_...
     int64_t since_ns, until_ns; // frames with rows in [since, until) are enough; both 0: all
     size_t slice_rows;          // 0: the usual number
+    const struct pass_tap *tap; // NULL: nobody else sees the frames
 };
 
 GAIT_CHECK int rank_stream_open(struct rank_stream **ret_stream, struct gait_trace *trace,
                                 uint32_t shard, const struct stream_wish *wish);
 void rank_stream_close(struct rank_stream *stream); // takes NULL
+
+// A frame of the rank before its time, until the next call. Some of those that were looked at are
+// kept, so that no frame is decoded again. GAIT_ERR_FORMAT: a damaged one, which was noted.
+struct event_frame;
+GAIT_CHECK int rank_stream_look(struct rank_stream *stream, uint32_t shard, size_t frame,
+                                const struct event_frame **ret_frame);
 
 // 1 and a slice, good until the next call; 0 at the end; or an error. Damaged frames are
 // noted in the trace and left out.

@@ -10,6 +10,7 @@
 
 #include "load/run.h"
 #include "support/shard_builder.h"
+#include "vocabulary/metadata.h"
 
 struct literal_site {
     const char *category, *name;
@@ -115,11 +116,13 @@ static inline void literal_commit(struct shard_builder *builder, const struct li
 }
 
 static inline void literal_build(struct shard_builder *builder, const struct literal_site *sites,
-                                 const struct literal_row *rows)
+                                 const struct literal_row *rows, const char *import)
 {
     bool is_known[2 * LITERAL_DEVICE_TRACKS] = {false};
     builder_must(shard_out_open_memory(&builder->out), "a writer");
     builder_must(table_write_schema_foreign(&builder->out.tables), "the schema");
+    if (import)
+        builder_meta(builder, meta.import, import);
     for (uint64_t i = 0; sites[i].name; i++) {
         builder_string(builder, 2 * i + 1, sites[i].category);
         builder_string(builder, 2 * i + 2, sites[i].name);
@@ -135,12 +138,19 @@ static inline void literal_build(struct shard_builder *builder, const struct lit
     builder_close(builder);
 }
 
+// `import`: JSON, of another tool's trace; NULL: gait's own.
+static inline void literal_open_as(struct literal_rank *rank, const struct literal_site *sites,
+                                   const struct literal_row *rows, const char *import)
+{
+    literal_build(&rank->builder, sites, rows, import);
+    const struct slice bytes = {rank->builder.out.memory.bytes, rank->builder.out.memory.used};
+    builder_must(run_open_memory(&rank->trace.run, bytes), "a trace");
+}
+
 static inline void literal_open(struct literal_rank *rank, const struct literal_site *sites,
                                 const struct literal_row *rows)
 {
-    literal_build(&rank->builder, sites, rows);
-    const struct slice bytes = {rank->builder.out.memory.bytes, rank->builder.out.memory.used};
-    builder_must(run_open_memory(&rank->trace.run, bytes), "a trace");
+    literal_open_as(rank, sites, rows, NULL);
 }
 
 static inline void literal_close(struct literal_rank *rank)

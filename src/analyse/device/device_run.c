@@ -5,6 +5,7 @@
 
 #include "analyse/device/activity.h"
 #include "base/fail.h"
+#include "facts/facts.h"
 #include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
 
@@ -100,24 +101,27 @@ static int find_times(struct device_run *run, struct gait_trace *trace)
 
 // --- all ranks ---------------------------------------------------------------------------
 
-int device_run_read(struct device_run *run, struct gait_trace *trace)
+void device_run_ask(struct device_run *run, struct fact_ask *ret_asks)
 {
-    const struct fact_ask asks[] = {{&breakdown_consumer, run}, {&turns_consumer, &run->turns}};
-    int status = run->chosen ? find_times(run, trace) : GAIT_OK;
-    if (!status)
-        status = facts_run(trace, asks, 2);
-    if (status)
-        device_run_finish(run);
-    return status;
+    ret_asks[0] = (struct fact_ask){&breakdown_consumer, run};
+    ret_asks[1] = (struct fact_ask){&turns_consumer, &run->turns};
 }
 
 int device_run_make(struct device_run *run, struct gait_trace *trace, const struct chosen *chosen)
 {
+    const bool is_named = recorded_steps_are_named(trace);
+    struct recorded_steps *recorded = &run->turns.recorded;
+    struct fact_ask asks[DEVICE_RUN_ASKS];
     *run = (struct device_run){.chosen = chosen, .turns.chosen = chosen};
-    const int status = recorded_steps_find(&run->turns.recorded, trace, chosen);
+    device_run_ask(run, asks);
+    int status = is_named ? GAIT_OK : recorded_steps_find(recorded, trace, chosen, NULL, 0);
+    if (!status && chosen)
+        status = find_times(run, trace);
     if (!status)
-        return device_run_read(run, trace);
-    device_run_finish(run);
+        status = is_named ? recorded_steps_find(recorded, trace, chosen, asks, DEVICE_RUN_ASKS)
+                          : facts_run(trace, asks, DEVICE_RUN_ASKS);
+    if (status)
+        device_run_finish(run);
     return status;
 }
 

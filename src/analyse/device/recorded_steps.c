@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "facts/facts.h"
 #include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
 
@@ -127,12 +128,14 @@ static void take_step(const struct gait_event *step, uint32_t shard, void *conte
         finding->status = recorded_steps_add(finding->steps, finding->trace, &row, 1);
 }
 
-static int find_ranks(struct recorded_steps *steps, struct gait_trace *trace)
+static int find_ranks(struct recorded_steps *steps, struct gait_trace *trace,
+                      const struct fact_ask *asks, size_t count)
 {
+    const struct torch_ranks_wish wish = {trace, asks, count};
     struct torch_phases phases = {.count = 0};
     struct inventory survey = {.phases = NULL};
     struct torch_ranks ranks = {.keeps_pieces = false};
-    int status = torch_ranks_read(&ranks, &survey, &phases, trace);
+    int status = torch_ranks_read(&ranks, &survey, &phases, &wish);
     if (!status)
         status = recorded_steps_add_ranks(steps, trace, &ranks);
     torch_ranks_finish(&ranks);
@@ -173,18 +176,27 @@ void recorded_steps_settle(struct recorded_steps *steps)
         qsort(steps->phases, steps->phase_count, sizeof *steps->phases, by_length);
 }
 
-int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
-                        const struct chosen *chosen)
+bool recorded_steps_are_named(const struct gait_trace *trace)
 {
+    return torch_report_is_imported(trace) && !torch_report_finds_steps(trace);
+}
+
+int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
+                        const struct chosen *chosen, const struct fact_ask *asks, size_t count)
+{
+    const bool is_named = recorded_steps_are_named(trace);
     struct step_search finding = {steps, trace, GAIT_OK};
     recorded_steps_begin(steps, chosen);
     int status = each_marked_step(trace, take_step, &finding);
     if (!status)
         status = finding.status;
-    if (!status && (torch_report_concerns(trace) || torch_report_is_imported(trace)))
-        status = find_ranks(steps, trace);
     recorded_steps_settle(steps);
-    return status;
+    if (!status && is_named)
+        status = find_ranks(steps, trace, asks, count);
+    else if (!status && (torch_report_concerns(trace) || torch_report_is_imported(trace)))
+        status = find_ranks(steps, trace, NULL, 0);
+    recorded_steps_settle(steps);
+    return status || is_named || !count ? status : facts_run(trace, asks, count);
 }
 
 const struct recorded_step *recorded_steps_of(const struct recorded_steps *steps, uint32_t shard,

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 
 struct torch_ranks;
+struct fact_ask;
 
 struct device_step {
     int64_t start_ns, end_ns;
@@ -42,9 +43,14 @@ struct recorded_steps {
 };
 
 // Of each process in order of start, with its phases. Phases are summed of the steps that begin in
-// the chosen times; NULL: of all.
+// the chosen times; NULL: of all. Then, or in the same reading, facts answer who asks: they find
+// the steps there, and the phases when all is read.
 GAIT_CHECK int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
-                                   const struct chosen *chosen);
+                                   const struct chosen *chosen, const struct fact_ask *asks,
+                                   size_t count);
+
+// Whether no step of a run is worked out, as all of them bear names: of other tools' traces.
+bool recorded_steps_are_named(const struct gait_trace *trace);
 
 // The same, of what another has read: `begin`, marked steps and the ranks once each, `settle`.
 // Names of phases belong to the trace.

@@ -453,9 +453,7 @@ int turns_make(struct turns *turns, struct gait_trace *trace, const struct chose
     const struct fact_ask ask = {&consumer, turns};
     consumer.columns |= FACT_ARGS; // which say how full a device is
     *turns = (struct turns){.chosen = chosen, .is_kept = true};
-    int status = recorded_steps_find(&turns->recorded, trace, chosen);
-    if (!status)
-        status = facts_run(trace, &ask, 1);
+    const int status = recorded_steps_find(&turns->recorded, trace, chosen, &ask, 1);
     if (status)
         turns_finish(turns);
     return status;

@@ -9,6 +9,7 @@
 #include "analyse/steps/shard_facts.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "facts/facts.h"
 #include "load/site_role.h"
 
 enum { MOST_MARKS = 1 << 25, MOST_RANKS = 1 << 20 };
@@ -424,8 +425,9 @@ int torch_ranks_settle(struct torch_ranks *ranks)
 }
 
 int torch_ranks_read(struct torch_ranks *ranks, struct inventory *survey,
-                     struct torch_phases *phases, struct gait_trace *trace)
+                     struct torch_phases *phases, const struct torch_ranks_wish *wish)
 {
+    struct gait_trace *trace = wish->trace;
     struct analysis of_ranks = torch_ranks_analysis;
     const struct pass_ask asks[] = {{&inventory_analysis, survey}, {&of_ranks, ranks}};
     if (!site_role_any(trace, ROLE_BIT(ROLE_PHASE)))
@@ -437,7 +439,7 @@ int torch_ranks_read(struct torch_ranks *ranks, struct inventory *survey,
     if (!status)
         status = inventory_init(survey, trace, phases);
     if (!status)
-        status = pass_run(trace, asks, 2);
+        status = facts_run_with(trace, wish->asks, wish->ask_count, asks, 2);
     if (!status && inventory_has_facts(survey))
         return torch_ranks_settle(ranks);
     torch_ranks_finish(ranks);

@@ -23,6 +23,8 @@ struct torch_ranks {
     size_t pending_count, pending_capacity;
 };
 
+struct fact_ask;
+
 #define TORCH_NO_TRACK UINT32_MAX
 
 void torch_ranks_init(struct torch_ranks *ranks, struct inventory *survey);
@@ -37,10 +39,16 @@ extern const struct analysis torch_ranks_analysis;
 // GAIT_ERR_MEMORY where facts of a shard found no room, too.
 GAIT_CHECK int torch_ranks_settle(struct torch_ranks *ranks);
 
-// All of it of one reading of the run; wishes stand in `ranks`. Without facts of a training there
-// are no ranks. Who called finishes all three, after a failure, too.
+struct torch_ranks_wish {
+    struct gait_trace *trace;
+    const struct fact_ask *asks; // answered by the same reading
+    size_t ask_count;
+};
+
+// All of it of one reading of the run; wishes stand in `ranks`, too. Without facts of a training
+// there are no ranks. Who called finishes all three, after a failure, too.
 GAIT_CHECK int torch_ranks_read(struct torch_ranks *ranks, struct inventory *survey,
-                                struct torch_phases *phases, struct gait_trace *trace);
+                                struct torch_phases *phases, const struct torch_ranks_wish *wish);
 
 // The facts of the main track, NULL: there are none.
 const struct hook_facts *torch_ranks_main(const struct torch_ranks *ranks);

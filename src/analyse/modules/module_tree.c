@@ -410,8 +410,6 @@ static int make(struct walking *walking, struct gait_trace *trace)
     int status = launches_init(&walking->launches, trace, walking->wish->shard, 0);
     if (!status)
         status = learn_sites(walking);
-    if (!status)
-        status = launches_survey(&walking->launches);
     walking->launches.visit = see;
     walking->launches.context = walking;
     walking->tracks = calloc((size_t)gait_trace_track_count(trace) + 1, sizeof *walking->tracks);
@@ -424,6 +422,8 @@ static int make(struct walking *walking, struct gait_trace *trace)
     if (!status)
         status = rank_stream_open(&stream, trace, walking->wish->shard,
                                   &(struct stream_wish){.columns = FACT_LINKS | FACT_ARGS});
+    if (!status)
+        status = launches_survey(&walking->launches, stream);
     if (!status)
         status = read_slices(walking, stream);
     rank_stream_close(stream);

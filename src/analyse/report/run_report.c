@@ -12,6 +12,8 @@
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "facts/facts.h"
+#include "load/pass/pass.h"
 #include "vocabulary/metadata.h"
 #include "vocabulary/meters.h"
 
@@ -265,14 +267,25 @@ static void sort_threads(struct run_report *report)
             report->main_thread = &report->threads[i];
 }
 
-// Each frame is read once here, and at most once more: for the ledger's spans, or for the
-// ops of a PyTorch run.
+// Steps that bear names need no reading of their own before that of the devices.
+static int read_marks(struct run_report *report, struct gait_trace *trace, struct run_marks *marks,
+                      struct torch_reading *torch)
+{
+    struct fact_ask devices[DEVICE_RUN_ASKS];
+    struct pass_ask asks[1 + TORCH_REPORT_ASKS] = {{&run_marks_analysis, marks}};
+    const size_t count = 1 + torch_report_asks(torch, asks + 1);
+    device_run_ask(&report->devices, devices);
+    return facts_run_with(trace, devices, recorded_steps_are_named(trace) ? DEVICE_RUN_ASKS : 0,
+                          asks, count);
+}
+
+// Each frame is read once here, and at most twice more: for the ledger's spans, or for the ops of
+// a PyTorch run; and for devices, where steps must be known first.
 static int read_work(struct run_report *report, struct gait_trace *trace, struct run_marks *marks,
                      struct torch_reading *torch)
 {
     struct run_ledger ledger;
-    struct pass_ask asks[1 + TORCH_REPORT_ASKS] = {{&run_marks_analysis, marks}};
-    int status = pass_run(trace, asks, 1 + torch_report_asks(torch, asks + 1));
+    int status = read_marks(report, trace, marks, torch);
     if (!status)
         status = recorded_steps_add(
             &report->devices.turns.recorded, trace, (const void *)marks->steps.bytes,
@@ -303,6 +316,13 @@ static int read_events(struct run_report *report, struct gait_trace *trace)
     return status ? status : read_drops(report, trace);
 }
 
+static int read_devices(struct run_report *report, struct gait_trace *trace)
+{
+    struct fact_ask asks[DEVICE_RUN_ASKS];
+    device_run_ask(&report->devices, asks);
+    return recorded_steps_are_named(trace) ? GAIT_OK : facts_run(trace, asks, DEVICE_RUN_ASKS);
+}
+
 // A file that was not closed lacks its end only.
 static void count_damage(struct run_report *report, const struct gait_trace *trace)
 {
@@ -328,7 +348,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     if (!status)
         status = read_events(report, trace);
     if (!status)
-        status = device_run_read(&report->devices, trace);
+        status = read_devices(report, trace);
     if (!status)
         status = energy_run_read(&report->energy, trace);
     count_damage(report, trace);

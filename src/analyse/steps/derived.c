@@ -93,7 +93,8 @@ static int by_start(const void *left, const void *right)
 static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
 {
     struct torch_ranks ranks = {.keeps_pieces = true};
-    int status = torch_ranks_read(&ranks, &derived->survey, &derived->phases, trace);
+    const struct torch_ranks_wish wish = {.trace = trace};
+    int status = torch_ranks_read(&ranks, &derived->survey, &derived->phases, &wish);
     for (size_t i = 0; !status && i < ranks.count; i++)
         add_rank(derived, &ranks.rows[i]);
     torch_ranks_finish(&ranks);

@@ -28,10 +28,21 @@
 
 enum { PASS_MOST_ASKS = 16, PASS_MOST_THREADS = 16 };
 
+struct event_frame;
+
+// Who reads spans by himself shows each frame here, with these columns, and so nobody decodes it
+// again.
+struct pass_tap {
+    uint32_t roles; // ROLE_BIT()s of event_frame.h
+    void *context;
+    int (*show)(void *context, uint32_t shard, struct event_frame *frame);
+};
+
 struct pass_shard {
     const struct gait_trace *trace;
     uint32_t shard;
     uint32_t first_track, track_count; // of the trace's tracks, the shard's own
+    const struct pass_tap *tap;        // for `read`; NULL: nobody else wants spans
 };
 
 struct analysis {
@@ -47,8 +58,8 @@ struct analysis {
     // NULL: all but gait's own tracks
     bool (*wants)(const void *part, enum gait_kind kind, uint32_t track);
     int (*rows)(void *part, const struct gait_batch *batch);
-    // Instead of rows, where it asks for no kind: reads the shard and those that it owns by
-    // itself, in an order of its own.
+    // Instead of rows, where it asks for no kind: reads the spans of the shard and of those that
+    // it owns by itself, in an order of its own. Of the asks of a pass one may have it.
     int (*read)(void *part, const struct pass_shard *shard, void *answer);
     int (*end)(void *part);                 // NULL: nothing to do
     int (*merge)(void *answer, void *part); // NULL: the answer was written in place

@@ -17,6 +17,8 @@ int shard_pass_init(struct shard_pass *pass, struct gait_trace *trace, const str
                     size_t count)
 {
     *pass = (struct shard_pass){.trace = trace, .asks = asks, .count = count};
+    while (pass->reader < count && !asks[pass->reader].analysis->read)
+        pass->reader++;
     event_frame_init(&pass->frame);
     arg_list_init(&pass->batch.args.list);
     return event_decoder_init(&pass->decoder);
@@ -110,28 +112,38 @@ static int show(struct shard_pass *pass, const struct shard_answer *answer, uint
     return status;
 }
 
+static int show_frame(struct shard_pass *pass, const struct shard_answer *answer,
+                      const struct run_shard *shard, struct event_frame *frame)
+{
+    uint32_t columns;
+    const uint32_t askers = find_askers(pass, answer, frame->table->kind, frame->track, &columns);
+    if (!askers)
+        return 0;
+    const int status = batch_load_all(&pass->batch, frame, columns);
+    pass->batch.args.dictionary = &shard->dictionary;
+    return status ? status : show(pass, answer, askers);
+}
+
 static int read_frame(struct shard_pass *pass, const struct shard_answer *answer,
                       struct run_shard *shard, size_t frame)
 {
     const struct frame_entry *entry = &shard->shard.list.entries[frame];
     const struct event_table *table = event_table_of(entry->table);
     uint32_t columns;
-    if (!table || !shard_has_frame(&shard->shard, frame))
+    if (!table || !shard_has_frame(&shard->shard, frame) ||
+        (table->kind == GAIT_KIND_SPAN && pass->reader < pass->count))
         return 0;
     const uint32_t track = id_map_get(&shard->dictionary.tracks, entry->track) - 1;
-    const uint32_t askers = find_askers(pass, answer, table->kind, track, &columns);
-    if (!askers)
+    if (!find_askers(pass, answer, table->kind, track, &columns))
         return 0;
     const struct event_ask ask = {.shard = shard,
                                   .tracks = &pass->trace->run.tracks,
                                   .frame = frame,
                                   .roles = batch_roles(table, columns)};
-    int status = event_frame_decode(&pass->frame, &pass->decoder, &ask);
+    const int status = event_frame_decode(&pass->frame, &pass->decoder, &ask);
     if (status)
         return status == GAIT_ERR_FORMAT ? 0 : status;
-    status = batch_load_all(&pass->batch, &pass->frame, columns);
-    pass->batch.args.dictionary = &shard->dictionary;
-    return status ? status : show(pass, answer, askers);
+    return show_frame(pass, answer, shard, &pass->frame);
 }
 
 // The events from `first` on that share track and kind, and were open at the end.
@@ -200,17 +212,34 @@ static void move_damage(const struct run *run, uint32_t shard, struct damage *to
         run->shards[i]->shard.damage = to;
 }
 
-// Analyses that read for themselves.
-static int let_read(const struct shard_pass *pass, struct shard_answer *answer,
-                    const struct pass_shard *view)
+// A frame that the reader decoded.
+static int show_tapped(void *context, uint32_t shard, struct event_frame *frame)
+{
+    struct shard_pass *pass = context;
+    pass->is_owned = shard != pass->answer->shard;
+    const int status = show_frame(pass, pass->answer, pass->trace->run.shards[shard], frame);
+    pass->is_owned = false;
+    return status;
+}
+
+static int let_read(struct shard_pass *pass, struct shard_answer *answer, struct pass_shard *view)
 {
     struct run *run = &pass->trace->run;
-    int status = 0;
+    const struct pass_ask *reader = &pass->asks[pass->reader];
+    uint32_t columns = 0;
+    if (pass->reader == pass->count)
+        return 0;
+    for (size_t i = 0; i < pass->count; i++)
+        if (pass->asks[i].analysis->kinds & 1u << GAIT_KIND_SPAN)
+            columns |= pass->asks[i].analysis->columns;
+    const struct pass_tap tap = {batch_roles(event_table_of(TABLE_SPAN), columns), pass,
+                                 show_tapped};
+    view->tap = columns ? &tap : NULL;
+    pass->answer = answer;
     move_damage(run, answer->shard, &answer->damage);
-    for (size_t i = 0; !status && i < pass->count; i++)
-        if (pass->asks[i].analysis->read)
-            status = pass->asks[i].analysis->read(answer->parts[i], view, pass->asks[i].answer);
+    const int status = reader->analysis->read(answer->parts[pass->reader], view, reader->answer);
     move_damage(run, answer->shard, &run->damage);
+    view->tap = NULL;
     return status;
 }
 
@@ -221,7 +250,8 @@ static int read_shard(struct shard_pass *pass, struct shard_answer *answer, stru
     const size_t behind = answer->shard + 1 < run->shard_count
                               ? run->shards[answer->shard + 1]->dictionary.first_track
                               : run->tracks.count;
-    const struct pass_shard view = {pass->trace, answer->shard, first, (uint32_t)behind - first};
+    struct pass_shard view = {pass->trace, answer->shard, first, (uint32_t)behind - first,
+                              .tap = NULL};
     int status = begin_answer(answer, pass, &view);
     if (!status && shard->owner == answer->shard) {
         status = read_frames(pass, answer, shard);

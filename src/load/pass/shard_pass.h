@@ -12,7 +12,9 @@ struct shard_pass {
     struct gait_trace *trace;
     const struct pass_ask *asks;
     size_t count;
-    bool is_owned; // the shard at hand belongs to the one that is asked about
+    bool is_owned;               // the shard at hand belongs to the one that is asked about
+    size_t reader;               // the ask that reads spans by itself; `count`: none
+    struct shard_answer *answer; // of the shard that is read
     struct event_decoder decoder;
     struct event_frame frame;
     struct batch batch;

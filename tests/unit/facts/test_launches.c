@@ -49,7 +49,7 @@ static unsigned tell(const struct literal_row *rows, size_t slice_rows, size_t g
     const struct stream_wish wish = {.columns = FACT_LINKS, .slice_rows = slice_rows};
     builder_must(rank_stream_open(&stream, &rank.trace, 0, &wish), "a stream");
     builder_must(launches_init(&launches, &rank.trace, 0, generation), "launches");
-    builder_must(launches_survey(&launches), "threads");
+    builder_must(launches_survey(&launches, stream), "threads");
     while (rank_stream_next(stream, &slice) == 1) {
         builder_must(launches_add(&launches, &slice), "a slice");
         for (size_t i = 0; i < slice.count; i++)
@@ -185,7 +185,7 @@ static void settle_all(const struct literal_row *rows, size_t slice_rows, struct
     const struct stream_wish wish = {.columns = FACT_LINKS, .slice_rows = slice_rows};
     builder_must(rank_stream_open(&stream, &rank.trace, 0, &wish), "a stream");
     builder_must(launches_init(&launches, &rank.trace, 0, 0), "launches");
-    builder_must(launches_survey(&launches), "threads");
+    builder_must(launches_survey(&launches, stream), "threads");
     while (rank_stream_next(stream, &slice) == 1) {
         builder_must(launches_add(&launches, &slice), "a slice");
         slice.launches = &launches;
