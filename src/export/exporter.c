@@ -120,8 +120,7 @@ int gait_export(struct gait_trace *trace, const struct gait_export_options *opti
     return write_to_new(trace, &packed, path);
 }
 
-// Samples that are for questions about phases: in no export, for no column says so.
-static bool is_aside(const struct gait_event *event)
+bool export_is_aside(const struct gait_event *event)
 {
     return event->kind == GAIT_KIND_SAMPLE && sample_word_has((uint64_t)event->phase, SAMPLE_ASIDE);
 }
@@ -181,7 +180,7 @@ int export_each_event_of(const struct export_run *run, const struct export_pass 
     fetch(&beside);
     int more = 1;
     while (!status && (more = gait_cursor_next(cursor, &event)) == 1) {
-        if (!begins_within(run->options, event.start_ns) || is_aside(&event))
+        if (!begins_within(run->options, event.start_ns) || export_is_aside(&event))
             continue;
         status = give_beside(&beside, event.start_ns);
         if (!status)

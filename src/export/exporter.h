@@ -33,6 +33,9 @@ const struct export_format *export_format_at(size_t index);
 typedef int export_take(void *context, const struct gait_event *event);
 GAIT_CHECK int export_each_event(const struct export_run *run, export_take *take, void *context);
 
+// Samples that are for questions about phases: in no export, for no column says so.
+bool export_is_aside(const struct gait_event *event);
+
 struct export_pass {
     const uint32_t *tracks; // only these; NULL: all
     uint32_t track_count, kinds;

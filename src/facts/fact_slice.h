@@ -46,4 +46,9 @@ struct arg_keys;
 GAIT_CHECK int fact_args(const struct fact_slice *slice, const struct fact_row *row,
                          struct arg_keys *keys, struct gait_arg *ret_args);
 
+// All of them.
+struct arg_list;
+GAIT_CHECK int fact_arg_list(const struct fact_slice *slice, const struct fact_row *row,
+                             struct arg_list *list);
+
 #endif

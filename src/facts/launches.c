@@ -261,10 +261,10 @@ int launches_add(struct launches *launches, const struct fact_slice *slice)
     while (!status && (head = feed_next(&launches->feed))) {
         const uint32_t number = launches->numbers[head->track - slice->tracks];
         uint32_t op = head->row->site;
-        if (head->kind == LAUNCH_CALL)
-            status = add_call(launches, &launches->threads.rows[number], head);
-        else if (launches->visit)
+        if (launches->visit)
             status = launches->visit(launches->context, slice, head, &op);
+        if (!status && head->kind == LAUNCH_CALL)
+            status = add_call(launches, &launches->threads.rows[number], head);
         if (!status && head->kind < LAUNCH_CALL)
             status = add_op(launches, number, head, op);
     }

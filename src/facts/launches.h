@@ -22,7 +22,8 @@ struct launch {
     uint32_t number; // calls are counted
 };
 
-// Sees each row but for calls, in order of time, before those that it holds.
+// Sees each row, in order of time, before those that it holds. A call that has a number gets
+// `launches->call_count` then.
 typedef int launch_visit(void *context, const struct fact_slice *slice,
                          const struct feed_head *head, uint32_t *ret_op);
 

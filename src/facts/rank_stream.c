@@ -69,7 +69,7 @@ static bool is_wanted(const struct rank_stream *stream, const struct run_shard *
         return false;
     *ret_track = id_map_get(&shard->dictionary.tracks, entry->track) - 1;
     const struct track *track = &stream->trace->run.tracks.tracks[*ret_track];
-    return !track->info.internal &&
+    return (stream->wish.has_internal || !track->info.internal) &&
            clock_map_ns(track->map, entry->last) >= stream->wish.since_ns &&
            clock_map_ns(track->map, entry->first) < stream->wish.until_ns;
 }
@@ -175,7 +175,8 @@ static int add_open(struct rank_stream *stream, uint32_t number)
         const struct open_event *event = &open->events[i];
         struct stream_piece *piece;
         end = open_events_group(open, i);
-        if (event->is_step || run->tracks.tracks[event->track].info.internal)
+        if (event->is_step ||
+            (!stream->wish.has_internal && run->tracks.tracks[event->track].info.internal))
             continue;
         status = take_piece(stream, &piece);
         if (status)
@@ -524,23 +525,41 @@ int rank_stream_next(struct rank_stream *stream, struct fact_slice *ret_slice)
 
 // --- arguments -------------------------------------------------------------------------------
 
-int fact_args(const struct fact_slice *slice, const struct fact_row *row, struct arg_keys *keys,
-              struct gait_arg *ret_args)
+static const struct dictionary *source_of(const struct fact_slice *slice,
+                                          const struct fact_row *row, struct arg_source *source,
+                                          uint64_t *ret_form)
 {
     const struct stream_piece *piece = slice->pieces->pieces[row->piece];
     const struct dictionary *dictionary = &slice->trace->run.shards[piece->shard]->dictionary;
     const struct event_frame *frame = &piece->frame;
-    const size_t at = row->place;
-    struct arg_source source = {.row = at};
-    uint64_t form = 0;
+    *source = (struct arg_source){.row = row->place};
+    *ret_form = 0;
     if (piece->open)
-        source.packed = piece->open[at].args;
+        source->packed = piece->open[row->place].args;
     else if (frame->has_bytes)
-        source.packed = frame->bytes[at];
+        source->packed = frame->bytes[row->place];
     if (!piece->open && frame->numbers[ROLE_FORM]) {
-        form = frame->numbers[ROLE_FORM][at];
-        source.form = dictionary_form(dictionary, form).args;
-        source.columns = &frame->numbers[ROLE_LINK];
+        *ret_form = frame->numbers[ROLE_FORM][row->place];
+        source->form = dictionary_form(dictionary, *ret_form).args;
+        source->columns = &frame->numbers[ROLE_LINK];
     }
+    return dictionary;
+}
+
+int fact_args(const struct fact_slice *slice, const struct fact_row *row, struct arg_keys *keys,
+              struct gait_arg *ret_args)
+{
+    struct arg_source source;
+    uint64_t form;
+    const struct dictionary *dictionary = source_of(slice, row, &source, &form);
     return arg_keys_read(keys, dictionary, form, &source, ret_args);
+}
+
+int fact_arg_list(const struct fact_slice *slice, const struct fact_row *row, struct arg_list *list)
+{
+    struct arg_source source;
+    uint64_t form;
+    const struct dictionary *dictionary = source_of(slice, row, &source, &form);
+    const int status = arg_list_unpack(list, &source, dictionary);
+    return status == GAIT_ERR_FORMAT ? GAIT_OK : status; // what stands in front of nonsense
 }

@@ -8,6 +8,8 @@
 #ifndef GAIT_FACTS_RANK_STREAM_H
 #define GAIT_FACTS_RANK_STREAM_H
 
+#include <stdbool.h>
+
 #include "facts/fact_slice.h"
 
 struct rank_stream;
@@ -17,6 +19,7 @@ struct stream_wish {
     uint32_t columns;           // FACT_...
     int64_t since_ns, until_ns; // frames with rows in [since, until) are enough; both 0: all
     size_t slice_rows;          // 0: the usual number
+    bool has_internal;          // gait's own tracks, too
     const struct pass_tap *tap; // NULL: nobody else sees the frames
 };
 

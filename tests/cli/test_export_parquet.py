@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`gait export --format parquet`, read by those who read Parquet: the rows of csv."""
+"""`gait export --format parquet`, read by those who read Parquet: the rows of csv, and how spans
+belong together."""
 
 import csv
 import io
@@ -8,6 +9,7 @@ import json
 import pytest
 
 NUMBERS = {"pid", "start_ns", "duration_ns", "id"}
+ORDER = ["start_ns", "kind", "name", "duration_ns", "tid", "id", "value"]
 
 
 def trace_of(rank=None, count=0):
@@ -64,12 +66,40 @@ def test_files_lie_where_hives_partitions_lie(lake):
     ]
 
 
+LINKS = "row_id parent_id op_id launch_id step"
+TYPED = {
+    "device": ["device"],
+    "stream": ["stream"],
+    "bytes": ["bytes"],
+    "dtype": ["dtype", "Input type"],
+    "shapes": ["Input Dims"],
+    "process_group": ["Process Group Name"],
+    "sequence": ["Seq", "Sequence number"],
+}
+
+
+def without_typed(args):
+    """Arguments of csv less those that have a column, and these."""
+    args = json.loads(args) if args else {}
+    typed = {}
+    for column, keys in TYPED.items():
+        key = next((key for key in keys if key in args), None)
+        typed[column] = args.pop(key) if key else ""
+    return args, typed
+
+
 def as_csv(row):
     """A row of Parquet as csv has it."""
     row = {key: "" if value is None else value for key, value in row.items()}
+    for key in LINKS.split():
+        del row[key]
     for key in NUMBERS | {"rank"}:
         row[key] = str(row[key])
     return row
+
+
+def in_order(rows):
+    return sorted(rows, key=lambda row: [str(row[key]) for key in ORDER])
 
 
 def run_in(folder, run):
@@ -83,19 +113,105 @@ def test_pyarrow_reads_the_rows_of_csv(lake):
     for run, rows in expected.items():
         table = dataset.dataset(run_in(folder, run), partitioning="hive").to_table()
         assert " ".join(table.column_names) == (
-            "kind category name pid tid start_ns duration_ns id value args rank"
+            "kind category name pid tid start_ns duration_ns id value "
+            f"{LINKS} {' '.join(TYPED)} args rank"
         )
         table_rows = table.to_pylist()
         for rank in {row["rank"] for row in rows}:
             wanted = [row for row in rows if row["rank"] == rank]
             found = [row for row in table_rows if row["rank"] == (int(rank) if rank else None)]
             assert len(found) == len(wanted)
-            for ours, theirs in zip(map(as_csv, found), wanted):
+            starts = [row["start_ns"] for row in found]
+            assert starts == sorted(starts)
+            for ours, theirs in zip(in_order(map(as_csv, found)), in_order(wanted)):
                 value = ours.pop("value")
+                args, typed = without_typed(theirs.pop("args"))
+                assert json.loads(ours.pop("args") or "{}") == args
+                shapes = ours.pop("shapes")
+                assert (json.loads(shapes) if shapes else "") == typed.pop("shapes")
+                assert {key: ours.pop(key) for key in typed} == typed
                 assert (float(theirs.pop("value") or "nan") == value) or value == ""
                 assert ours == theirs
                 compared += 1
     assert compared == sum(map(len, expected.values())) > 140_000
+
+
+def links_of(events):
+    """Of each span by (start, name): its parent, and of work of a device its call, its op and its
+    step, as an interval, a correlation and a name tell them."""
+    spans = [event for event in events if event.get("ph") == "X"]
+    for span in spans:
+        span["end"] = span["ts"] + span["dur"]
+    spans.sort(key=lambda span: (span["ts"], -span["end"]))
+    told, open_on, calls, steps = {}, {}, {}, []
+    for span in spans:
+        stack = open_on.setdefault((span["pid"], span["tid"]), [])
+        while stack and (stack[-1]["end"] <= span["ts"] or stack[-1]["end"] < span["end"]):
+            stack.pop()
+        span["parent"] = stack[-1] if stack else None
+        ops = [row for row in stack if row["cat"] == "cpu_op"]
+        stack.append(span)
+        if span["cat"] == "cuda_runtime":
+            calls[span["args"]["correlation"]] = (span, ops[-1] if ops else None)
+        if span["name"].startswith("ProfilerStep#"):
+            steps.append((span["ts"], span["end"], int(span["name"][13:])))
+    for span in spans:
+        call, op = None, None
+        if span["cat"] == "kernel":
+            call, op = calls.get(span["args"]["correlation"], (None, None))
+        at = (call or span)["ts"]
+        step = next((number for begin, end, number in steps if begin <= at < end), None)
+        told[key_of(span)] = (key_of(span["parent"]), key_of(call), key_of(op), step)
+    return told
+
+
+def key_of(span):
+    return (span["ts"] * 1000, span["name"]) if span else None
+
+
+def events_with_links():
+    """Three steps with nested ops, a call on a thread, kernels of one and of the step before."""
+    events = []
+    for step in range(3):
+        base, host = 1000 * step, {"ph": "X", "pid": 7, "tid": 9}
+        events += [
+            {**host, "cat": "user_annotation", "name": f"ProfilerStep#{step + 4}", "ts": base,
+             "dur": 900},
+            {**host, "cat": "cpu_op", "name": f"outer {step}", "ts": base + 10, "dur": 500},
+            {**host, "cat": "cpu_op", "name": f"inner {step}", "ts": base + 20, "dur": 100},
+            {**host, "cat": "cuda_runtime", "name": f"call a {step}", "ts": base + 30, "dur": 5,
+             "args": {"correlation": 10 * step + 1}},
+            {**host, "cat": "cuda_runtime", "name": f"call b {step}", "ts": base + 200, "dur": 5,
+             "args": {"correlation": 10 * step + 2}},
+            {**host, "cat": "cuda_runtime", "name": f"call c {step}", "ts": base + 800, "dur": 5,
+             "args": {"correlation": 10 * step + 3}},
+        ]  # fmt: skip
+        for place, (number, at) in enumerate([(1, 100), (2, 950), (3, 1010), (9, 1050)]):
+            events.append({"ph": "X", "cat": "kernel", "name": f"kernel {place} of {step}",
+                           "pid": 0, "tid": 7, "ts": base + at, "dur": 40,
+                           "args": {"correlation": 10 * step + number, "device": 0,
+                                    "stream": 7}})  # fmt: skip
+    return events
+
+
+def test_spans_tell_their_parent_call_op_and_step(gait, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    events = events_with_links()
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
+    assert gait("export", "t.json", "--format", "parquet", "-o", "lake").returncode == 0
+    rows = parquet.read_table(tmp_path / "lake/run=t/part-0.parquet").to_pylist()
+    rows = [row for row in rows if row["kind"] == "span"]
+    origin = min(row["start_ns"] for row in rows)
+    keys = {row["row_id"]: (row["start_ns"] - origin, row["name"]) for row in rows}
+    assert len(keys) == len(rows) == 30
+    found = {
+        keys[row["row_id"]]: (
+            *(keys.get(row[link]) for link in ("parent_id", "launch_id", "op_id")), row["step"]
+        )
+        for row in rows
+    }  # fmt: skip
+    assert found == links_of(events)
+    assert {row["stream"] for row in rows if row["category"] == "kernel"} == {7}
 
 
 def sums_of(rows):

@@ -324,6 +324,8 @@ static int see(void *context, const struct fact_slice *slice, const struct feed_
     struct known_site *site = &walking->sites[row->site];
     struct gait_arg args[KEYS] = {{.key = NULL}};
     int status = GAIT_OK;
+    if (head->kind == LAUNCH_CALL)
+        return GAIT_OK;
     if (site->kind == SITE_STEP) {
         tree->step_ns += length_of(row);
         tree->step_count += length_of(row) > 0;

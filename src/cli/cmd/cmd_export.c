@@ -227,7 +227,7 @@ static const char *const about[] = {
     "pt-trace is the format of torch.profiler, for TensorBoard, Holistic Trace Analysis and "
     "ui.perfetto.dev. A file holds one process. A folder gets one file for each process that ran "
     "PyTorch, named {worker}.{ns}.pt.trace.json; gait never overwrites a file there.",
-    "parquet has the columns of csv but for the rank, which the folders tell: "
+    "parquet has the columns of csv, what each span belongs to, and of the rank folders: "
     "run=NAME/rank=N/part-0.parquet, as DuckDB, Spark, Polars and pandas read Hive's partitions. "
     "Where a process of the run has no rank, all lie in run=NAME, and rank is a column.",
     "stacks is Chrome trace JSON of the stacks that gait record sampled, with one slice for each "

@@ -14,10 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyse/steps/shard_steps.h"
 #include "base/fail.h"
 #include "base/own_file.h"
 #include "export/parquet/parquet_rows.h"
 #include "launch/say.h"
+#include "load/shard_owner.h"
 
 enum { NAME_BYTES = 3 * NAME_MAX + 8 };
 
@@ -76,17 +78,19 @@ struct layout {
     struct gait_trace *trace;
     const char *whole;    // the run's folder
     bool has_rank_column; // the files have the rank: no folder does
+    const struct shard_steps *steps;
 };
 
 // How many of the first `count` processes lie in the folder of `rank`: of several processes of
-// one rank each has a part.
+// one rank each has a part. What devices did lies with the process that owns them.
 static uint32_t count_parts(const struct layout *layout, uint32_t count, int64_t rank)
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct gait_shard_info shard;
-        found += layout->has_rank_column ||
-                 (!gait_trace_shard(layout->trace, i, &shard) && shard.rank == rank);
+        found += shard_owner(layout->trace, i) == i &&
+                 (layout->has_rank_column ||
+                  (!gait_trace_shard(layout->trace, i, &shard) && shard.rank == rank));
     }
     return found;
 }
@@ -110,6 +114,7 @@ static int write_shard(const struct layout *layout, const struct gait_export_opt
     snprintf(ret_path + used, PATH_MAX - (size_t)used, "/part-%" PRIu32 ".parquet",
              count_parts(layout, index, shard.rank));
     given.process = index + 1;
+    given.steps = shard_steps_of(layout->steps, index, &given.step_count);
     return gait_export(layout->trace, &given, ret_path);
 }
 
@@ -175,7 +180,7 @@ static void drop_stale(const struct layout *layout)
     }
     if (listing)
         closedir(listing);
-    drop_parts(layout->whole, layout->has_rank_column ? count : 0);
+    drop_parts(layout->whole, layout->has_rank_column ? count_parts(layout, count, 0) : 0);
 }
 
 // --- other runs beside it -----------------------------------------------------------
@@ -211,12 +216,28 @@ static void warn_of_mixture(const char *folder, const struct layout *layout)
         closedir(listing);
 }
 
+static int write_shards(const struct layout *layout, const struct gait_export_options *options,
+                        const struct parquet_place *place)
+{
+    char written[PATH_MAX];
+    int status = GAIT_OK;
+    for (uint32_t i = 0; !status && i < gait_trace_shard_count(layout->trace); i++) {
+        if (shard_owner(layout->trace, i) != i)
+            continue;
+        status = write_shard(layout, options, i, written);
+        if (!status && !place->is_quiet)
+            puts(written);
+    }
+    return status;
+}
+
 int parquet_files_write(struct gait_trace *trace, const struct gait_export_options *options,
                         const struct parquet_place *place)
 {
     const char *folder = place->folder;
-    char name[NAME_BYTES], whole[PATH_MAX], written[PATH_MAX];
-    const struct layout layout = {trace, whole, parquet_rows_have_rank(trace)};
+    char name[NAME_BYTES], whole[PATH_MAX];
+    struct shard_steps steps = {.rows = NULL};
+    const struct layout layout = {trace, whole, parquet_rows_have_rank(trace), &steps};
     if (!folder || !strcmp(folder, "-"))
         return fail(GAIT_ERR_ARGUMENT, "parquet is a folder of files: name it with -o");
     name_run(place->path, name);
@@ -226,14 +247,14 @@ int parquet_files_write(struct gait_trace *trace, const struct gait_export_optio
     int status = is_folder(folder) ? GAIT_OK : make_folder(folder);
     if (!status)
         status = make_folder(whole);
-    for (uint32_t i = 0; !status && i < gait_trace_shard_count(trace); i++) {
-        status = write_shard(&layout, options, i, written);
-        if (!status && !place->is_quiet)
-            puts(written);
-    }
+    if (!status)
+        status = shard_steps_find(&steps, trace);
+    if (!status)
+        status = write_shards(&layout, options, place);
     if (!status)
         drop_stale(&layout);
     if (!status && !place->is_quiet)
         warn_of_mixture(folder, &layout);
+    shard_steps_finish(&steps);
     return status;
 }

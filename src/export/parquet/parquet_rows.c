@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows are kept until a row group is full; the footer at the end says where all pages are.
 #include "export/parquet/parquet_rows.h"
 
 #include <stdio.h>
@@ -9,51 +8,80 @@
 #include <gait/trace.h>
 
 #include "base/array.h"
-#include "base/bytes.h"
 #include "base/fail.h"
 #include "base/utf8.h"
 #include "export/exporter.h"
-#include "export/output/output_stream.h"
-#include "export/parquet/parquet_column.h"
-#include "export/parquet/thrift_writer.h"
+#include "export/parquet/parquet_file.h"
+#include "export/parquet/rank_rows.h"
 #include "export/row_shape.h"
+#include "load/shard_owner.h"
 
-enum {
-    GROUP_ROWS = 1 << 17,
-    GROUP_BYTES = 64 << 20, // of arguments
-    MOST_BYTES = 1 << 30,
-    CODEC_ZSTD = 6,
+enum { MOST_BYTES = 1 << 30, MOST_ARGS = 1 << 20 };
+
+#define TEXT PARQUET_TEXT, PARQUET_UTF8
+#define INTEGER PARQUET_INT64, PARQUET_PLAIN
+// The rank is the last one: a file in the folder of its rank has it not.
+#define COLUMNS_OF(X)                                                                              \
+    X(KIND, "kind", TEXT, .has_words = true)                                                       \
+    X(CATEGORY, "category", TEXT, .is_optional = true, .has_words = true)                          \
+    X(NAME, "name", TEXT, .is_optional = true, .has_words = true)                                  \
+    X(PID, "pid", INTEGER, .is_optional = false)                                                   \
+    X(TID, "tid", TEXT, .is_optional = true, .has_words = true)                                    \
+    X(START, "start_ns", INTEGER, .is_optional = false)                                            \
+    X(DURATION, "duration_ns", INTEGER, .is_optional = true)                                       \
+    X(ID, "id", PARQUET_INT64, PARQUET_UINT64, .is_optional = true)                                \
+    X(VALUE, "value", PARQUET_DOUBLE, PARQUET_PLAIN, .is_optional = true)                          \
+    X(ROW, "row_id", INTEGER, .is_optional = true)                                                 \
+    X(PARENT, "parent_id", INTEGER, .is_optional = true)                                           \
+    X(OP, "op_id", INTEGER, .is_optional = true)                                                   \
+    X(LAUNCH, "launch_id", INTEGER, .is_optional = true)                                           \
+    X(STEP, "step", INTEGER, .is_optional = true)                                                  \
+    X(DEVICE, "device", INTEGER, .is_optional = true)                                              \
+    X(STREAM, "stream", INTEGER, .is_optional = true)                                              \
+    X(BYTES, "bytes", INTEGER, .is_optional = true)                                                \
+    X(DTYPE, "dtype", TEXT, .is_optional = true, .has_words = true)                                \
+    X(SHAPES, "shapes", TEXT, .is_optional = true, .has_words = true)                              \
+    X(GROUP, "process_group", TEXT, .is_optional = true, .has_words = true)                        \
+    X(SEQUENCE, "sequence", INTEGER, .is_optional = true)                                          \
+    X(ARGS, "args", TEXT, .is_optional = true)                                                     \
+    X(RANK, "rank", INTEGER, .is_optional = true)
+
+enum column {
+#define X(identifier, ...) identifier,
+    COLUMNS_OF(X)
+#undef X
+        COLUMNS
 };
-
-enum column { KIND, CATEGORY, NAME, PID, TID, START, DURATION, ID, VALUE, ARGS, RANK, COLUMNS };
 
 static const struct parquet_kind kinds[COLUMNS] = {
-    [KIND] = {"kind", PARQUET_TEXT, PARQUET_UTF8, .has_words = true},
-    [CATEGORY] = {"category", PARQUET_TEXT, PARQUET_UTF8, .is_optional = true, .has_words = true},
-    [NAME] = {"name", PARQUET_TEXT, PARQUET_UTF8, .is_optional = true, .has_words = true},
-    [PID] = {"pid", PARQUET_INT64, PARQUET_PLAIN, .is_optional = false},
-    [TID] = {"tid", PARQUET_TEXT, PARQUET_UTF8, .is_optional = true, .has_words = true},
-    [START] = {"start_ns", PARQUET_INT64, PARQUET_PLAIN, .is_optional = false},
-    [DURATION] = {"duration_ns", PARQUET_INT64, PARQUET_PLAIN, .is_optional = true},
-    [ID] = {"id", PARQUET_INT64, PARQUET_UINT64, .is_optional = true},
-    [VALUE] = {"value", PARQUET_DOUBLE, PARQUET_PLAIN, .is_optional = true},
-    [ARGS] = {"args", PARQUET_TEXT, PARQUET_UTF8, .is_optional = true},
-    // The last one: a file in the folder of its rank has it not.
-    [RANK] = {"rank", PARQUET_INT64, PARQUET_PLAIN, .is_optional = true},
+#define X(identifier, ...) [identifier] = {__VA_ARGS__},
+    COLUMNS_OF(X)
+#undef X
 };
 
-struct group {
-    struct parquet_chunk chunks[COLUMNS];
+// Arguments that have a column, as torch's profiler calls them; of two the first that is there.
+static const struct {
+    const char *key;
+    enum column column;
+} typed[] = {
+    {"device", DEVICE},
+    {"stream", STREAM},
+    {"bytes", BYTES},
+    {"dtype", DTYPE},
+    {"Input type", DTYPE},
+    {"Input Dims", SHAPES},
+    {"Process Group Name", GROUP},
+    {"Seq", SEQUENCE},
+    {"Sequence number", SEQUENCE},
 };
+enum { TYPED = sizeof typed / sizeof typed[0] };
 
 struct writing {
     const struct export_run *run;
-    struct parquet_column columns[COLUMNS];
-    size_t column_count;
-    struct group *groups;
-    size_t group_count, group_room, rows;
-    int64_t at, all_rows; // bytes and rows written
-    struct buffer text, pages;
+    struct parquet_file file;
+    struct buffer text;
+    struct gait_arg *rest; // arguments without a column
+    size_t rest_capacity;
     int64_t pid, rank; // of the track
     uint32_t track;
     bool has_track;
@@ -61,123 +89,17 @@ struct writing {
     const char *place; // what the tid is called
 };
 
-static void put(struct writing *writing, const void *bytes, size_t count)
-{
-    output_write(writing->run->out, bytes, count);
-    writing->at += (int64_t)count;
-}
-
-// --- row groups and the footer ---------------------------------------------------------
-
-static int end_group(struct writing *writing)
-{
-    const struct array_shape shape = {sizeof *writing->groups, 1 << 20};
-    int status = GAIT_OK;
-    if (!writing->rows)
-        return GAIT_OK;
-    status = array_reserve((void **)&writing->groups, &writing->group_room,
-                           writing->group_count + 1, shape);
-    for (size_t i = 0; !status && i < writing->column_count; i++) {
-        writing->pages.used = 0;
-        status = parquet_column_write(&writing->columns[i], &writing->pages, writing->at,
-                                      &writing->groups[writing->group_count].chunks[i]);
-        if (!status)
-            put(writing, writing->pages.bytes, writing->pages.used);
-    }
-    writing->group_count++;
-    writing->all_rows += (int64_t)writing->rows;
-    writing->rows = 0;
-    return status ? status : writing->run->out->status;
-}
-
-static void put_schema(struct thrift_writer *footer, size_t count)
-{
-    thrift_begin_list(footer, 2, THRIFT_STRUCT, count + 1);
-    thrift_begin_element(footer);
-    thrift_put_text(footer, 4, "events");
-    thrift_put_i32(footer, 5, (int32_t)count);
-    thrift_end(footer);
-    for (size_t i = 0; i < count; i++) {
-        thrift_begin_element(footer);
-        thrift_put_i32(footer, 1, (int32_t)kinds[i].type);
-        thrift_put_i32(footer, 3, kinds[i].is_optional);
-        thrift_put_text(footer, 4, kinds[i].name);
-        if (kinds[i].meaning != PARQUET_PLAIN)
-            thrift_put_i32(footer, 6, (int32_t)kinds[i].meaning);
-        thrift_end(footer);
-    }
-}
-
-static void put_chunk(struct thrift_writer *footer, const struct parquet_kind *kind,
-                      const struct parquet_chunk *chunk)
-{
-    thrift_begin_element(footer);
-    thrift_put_i64(footer, 2, kind->has_words ? chunk->dictionary_at : chunk->data_at);
-    thrift_begin_struct(footer, 3);
-    thrift_put_i32(footer, 1, (int32_t)kind->type);
-    thrift_begin_list(footer, 2, THRIFT_I32, kind->has_words ? 3 : 2);
-    thrift_add_i32(footer, 0); // PLAIN
-    thrift_add_i32(footer, 3); // RLE
-    if (kind->has_words)
-        thrift_add_i32(footer, 8); // RLE_DICTIONARY
-    thrift_begin_list(footer, 3, THRIFT_TEXT, 1);
-    thrift_add_text(footer, kind->name);
-    thrift_put_i32(footer, 4, CODEC_ZSTD);
-    thrift_put_i64(footer, 5, chunk->rows);
-    thrift_put_i64(footer, 6, chunk->plain_bytes);
-    thrift_put_i64(footer, 7, chunk->packed_bytes);
-    thrift_put_i64(footer, 9, chunk->data_at);
-    if (kind->has_words)
-        thrift_put_i64(footer, 11, chunk->dictionary_at);
-    thrift_end(footer);
-    thrift_end(footer);
-}
-
-static void put_group(struct thrift_writer *footer, const struct group *group, size_t count)
-{
-    int64_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += group->chunks[i].plain_bytes;
-    thrift_begin_element(footer);
-    thrift_begin_list(footer, 1, THRIFT_STRUCT, count);
-    for (size_t i = 0; i < count; i++)
-        put_chunk(footer, &kinds[i], &group->chunks[i]);
-    thrift_put_i64(footer, 2, bytes);
-    thrift_put_i64(footer, 3, group->chunks[0].rows);
-    thrift_end(footer);
-}
-
-static int write_footer(struct writing *writing)
-{
-    struct thrift_writer footer = {.out = &writing->pages};
-    uint8_t size[4];
-    writing->pages.used = 0;
-    thrift_put_i32(&footer, 1, 1);
-    put_schema(&footer, writing->column_count);
-    thrift_put_i64(&footer, 3, writing->all_rows);
-    thrift_begin_list(&footer, 4, THRIFT_STRUCT, writing->group_count);
-    for (size_t i = 0; i < writing->group_count; i++)
-        put_group(&footer, &writing->groups[i], writing->column_count);
-    thrift_put_text(&footer, 6, "gait");
-    thrift_end(&footer);
-    bytes_put32(size, (uint32_t)writing->pages.used);
-    put(writing, writing->pages.bytes, writing->pages.used);
-    put(writing, size, sizeof size);
-    put(writing, "PAR1", 4);
-    return footer.status;
-}
-
 // --- rows ------------------------------------------------------------------------------
 
 static int add_text(struct writing *writing, enum column column, const char *text)
 {
     struct buffer *repaired = &writing->text;
     if (!text || !*text)
-        return parquet_column_add_none(&writing->columns[column]);
+        return parquet_column_add_none(&writing->file.columns[column]);
     repaired->used = 0;
     int status = utf8_append_repaired(repaired, text, strlen(text));
     const struct slice slice = {repaired->bytes, repaired->used};
-    return status ? status : parquet_column_add_text(&writing->columns[column], slice);
+    return status ? status : parquet_column_add_text(&writing->file.columns[column], slice);
 }
 
 static int add_if(struct parquet_column *column, bool is_there, const void *value)
@@ -212,7 +134,7 @@ static int find_place(struct writing *writing, uint32_t track)
 static int add_numbers(struct writing *writing, const struct row_shape *shape,
                        const struct gait_event *event)
 {
-    struct parquet_column *columns = writing->columns;
+    struct parquet_column *columns = writing->file.columns;
     const double value = event->is_real ? event->real : (double)event->value;
     int status = parquet_column_add(&columns[START], &event->start_ns);
     if (!status)
@@ -223,18 +145,67 @@ static int add_numbers(struct writing *writing, const struct row_shape *shape,
     return status ? status : add_if(&columns[VALUE], shape->has_value, &value);
 }
 
-static int add_args(struct writing *writing, const struct gait_event *event)
+// Whether the argument went into a column of its own.
+static int add_typed(struct writing *writing, const struct gait_arg *arg, bool *has,
+                     bool *ret_is_added)
 {
-    int status = row_shape_args(event, &writing->text);
-    const struct slice text = {writing->text.bytes, writing->text.used};
-    if (status || !text.count)
-        return status ? status : parquet_column_add_none(&writing->columns[ARGS]);
-    return parquet_column_add_text(&writing->columns[ARGS], text);
+    *ret_is_added = false;
+    for (size_t i = 0; i < TYPED; i++) {
+        const enum column at = typed[i].column;
+        const bool is_text = kinds[at].type == PARQUET_TEXT;
+        const bool is_fit = is_text ? arg->kind == GAIT_ARG_TEXT || arg->kind == GAIT_ARG_JSON
+                                    : arg->kind == GAIT_ARG_INT;
+        if (has[at] || !is_fit || strcmp(arg->key, typed[i].key) != 0)
+            continue;
+        has[at] = *ret_is_added = !is_text || *arg->text;
+        if (!has[at])
+            return GAIT_OK;
+        return is_text ? add_text(writing, at, arg->text)
+                       : parquet_column_add(&writing->file.columns[at], &arg->integer);
+    }
+    return GAIT_OK;
 }
 
-static int add_row(void *context, const struct gait_event *event)
+static int add_args(struct writing *writing, const struct gait_event *given)
+{
+    const struct array_shape shape = {sizeof *writing->rest, MOST_ARGS};
+    struct gait_event event = *given;
+    bool has[COLUMNS] = {false}, is_added;
+    event.arg_count = 0;
+    int status = GAIT_OK;
+    for (size_t i = 0; i < given->arg_count && !status; i++) {
+        status = add_typed(writing, &given->args[i], has, &is_added);
+        if (!status && !is_added)
+            status = array_add((void **)&writing->rest, &event.arg_count, &writing->rest_capacity,
+                               &given->args[i], shape);
+    }
+    for (size_t i = 0; i < TYPED && !status; i++) {
+        if (!has[typed[i].column])
+            status = parquet_column_add_none(&writing->file.columns[typed[i].column]);
+        has[typed[i].column] = true;
+    }
+    event.args = writing->rest;
+    if (!status)
+        status = row_shape_args(&event, &writing->text);
+    const struct slice text = {writing->text.bytes, writing->text.used};
+    if (status || !text.count)
+        return status ? status : parquet_column_add_none(&writing->file.columns[ARGS]);
+    return parquet_column_add_text(&writing->file.columns[ARGS], text);
+}
+
+static int add_links(struct writing *writing, const struct rank_row *row)
+{
+    const int64_t values[] = {row->row, row->parent, row->op, row->launch};
+    int status = GAIT_OK;
+    for (unsigned i = 0; i < 4 && !status; i++)
+        status = add_if(&writing->file.columns[ROW + i], values[i] != 0, &values[i]);
+    return status ? status : add_if(&writing->file.columns[STEP], row->step >= 0, &row->step);
+}
+
+static int add_row(void *context, const struct rank_row *row)
 {
     struct writing *writing = context;
+    const struct gait_event *event = row->event;
     if ((unsigned)event->kind >= GAIT_KIND_COUNT)
         return GAIT_OK;
     const struct row_shape *shape = &row_shapes[event->kind];
@@ -246,54 +217,33 @@ static int add_row(void *context, const struct gait_event *event)
     if (!status)
         status = add_text(writing, NAME, event->name);
     if (!status)
-        status = parquet_column_add(&writing->columns[PID], &writing->pid);
+        status = parquet_column_add(&writing->file.columns[PID], &writing->pid);
     if (!status)
         status = add_text(writing, TID, writing->place);
     if (!status)
         status = add_numbers(writing, shape, event);
     if (!status)
+        status = add_links(writing, row);
+    if (!status)
         status = add_args(writing, event);
-    if (!status && writing->column_count > RANK)
-        status = add_if(&writing->columns[RANK], writing->rank >= 0, &writing->rank);
-    if (status)
-        return status;
-    writing->rows++;
-    if (writing->rows < GROUP_ROWS && writing->columns[ARGS].values.used < GROUP_BYTES)
-        return GAIT_OK;
-    return end_group(writing);
+    if (!status && writing->file.column_count > RANK)
+        status = add_if(&writing->file.columns[RANK], writing->rank >= 0, &writing->rank);
+    return status ? status : parquet_file_end_row(&writing->file);
 }
 
 // --- all -------------------------------------------------------------------------------
 
-// The tracks of the process that is wished; of all where it is none.
-static int list_tracks(const struct export_run *run, uint32_t **ret_tracks, uint32_t *ret_count)
-{
-    const uint32_t count = gait_trace_track_count(run->trace);
-    uint32_t *tracks = malloc(((size_t)count + 1) * sizeof *tracks);
-    int status = tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for %u tracks", count);
-    *ret_tracks = tracks;
-    for (uint32_t i = 0; !status && i < count; i++) {
-        struct gait_track_info info;
-        status = gait_trace_track(run->trace, i, &info);
-        if (!status && (!run->options->process || info.shard + 1 == run->options->process))
-            tracks[(*ret_count)++] = i;
-    }
-    return status;
-}
-
+// The process that is wished; one after the other where it is none. What devices of a process did
+// stands in its file.
 static int write_all(struct writing *writing)
 {
-    uint32_t *tracks = NULL, count = 0;
-    int status = list_tracks(writing->run, &tracks, &count);
-    const struct export_pass pass = {
-        .tracks = tracks, .track_count = count, .take = add_row, .context = writing};
-    put(writing, "PAR1", 4);
-    if (!status && count)
-        status = export_each_event_of(writing->run, &pass);
-    if (!status)
-        status = end_group(writing);
-    free(tracks);
-    return status ? status : write_footer(writing);
+    struct gait_trace *trace = writing->run->trace;
+    const uint32_t process = writing->run->options->process;
+    int status = GAIT_OK;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace) && !status; i++)
+        if (shard_owner(trace, i) == i && (!process || process == i + 1))
+            status = rank_rows_each(writing->run, i, add_row, writing);
+    return status ? status : parquet_file_end(&writing->file);
 }
 
 bool parquet_rows_have_rank(struct gait_trace *trace)
@@ -314,17 +264,13 @@ int parquet_rows_write(const struct export_run *run)
     if (!writing)
         return fail(GAIT_ERR_MEMORY, "no memory for a Parquet file");
     writing->run = run;
-    writing->column_count = parquet_rows_have_rank(run->trace) ? COLUMNS : RANK;
     buffer_init(&writing->text, MOST_BYTES);
-    buffer_init(&writing->pages, MOST_BYTES);
-    for (size_t i = 0; i < COLUMNS; i++)
-        parquet_column_init(&writing->columns[i], &kinds[i]);
+    parquet_file_begin(&writing->file, run->out, kinds,
+                       parquet_rows_have_rank(run->trace) ? COLUMNS : RANK);
     const int status = write_all(writing);
-    for (size_t i = 0; i < COLUMNS; i++)
-        parquet_column_finish(&writing->columns[i]);
-    buffer_finish(&writing->pages);
+    parquet_file_finish(&writing->file);
     buffer_finish(&writing->text);
-    free(writing->groups);
+    free(writing->rest);
     free(writing);
     return status;
 }

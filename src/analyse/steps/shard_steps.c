@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyse/steps/shard_steps.h"
+
+#include <stdlib.h>
+
+#include "analyse/steps/each_step.h"
+#include "base/array.h"
+#include "base/fail.h"
+
+enum { MOST_STEPS = 1 << 26 };
+
+static void take(const struct gait_event *event, uint32_t shard, void *context)
+{
+    const struct array_shape shape = {sizeof(struct shard_step), MOST_STEPS};
+    struct shard_steps *steps = context;
+    struct shard_step row = {.step = {event->id, event->start_ns, 0}, .shard = shard};
+    if (steps->status || event->duration_ns < 0 ||
+        __builtin_add_overflow(event->start_ns, event->duration_ns, &row.step.end_ns) ||
+        (event->kind == GAIT_KIND_SPAN && steps->has_own[shard]))
+        return;
+    steps->has_own[shard] |= event->kind == GAIT_KIND_STEP;
+    steps->status = array_add((void **)&steps->rows, &steps->count, &steps->capacity, &row, shape);
+}
+
+static int by_shard(const void *left, const void *right)
+{
+    const struct shard_step *a = left, *b = right;
+    if (a->shard != b->shard)
+        return a->shard < b->shard ? -1 : 1;
+    if (a->step.begin_ns != b->step.begin_ns)
+        return a->step.begin_ns < b->step.begin_ns ? -1 : 1;
+    return a->step.number < b->step.number ? -1 : a->step.number > b->step.number;
+}
+
+int shard_steps_find(struct shard_steps *steps, struct gait_trace *trace)
+{
+    *steps = (struct shard_steps){
+        .has_own = calloc((size_t)gait_trace_shard_count(trace) + 1, sizeof *steps->has_own)};
+    int status = steps->has_own ? each_step(trace, take, steps)
+                                : fail(GAIT_ERR_MEMORY, "no memory for the steps of a run");
+    if (!status)
+        status = steps->status;
+    if (steps->count)
+        qsort(steps->rows, steps->count, sizeof *steps->rows, by_shard);
+    steps->list = malloc((steps->count + 1) * sizeof *steps->list);
+    if (!status && !steps->list)
+        status = fail(GAIT_ERR_MEMORY, "no memory for the steps of a run");
+    for (size_t i = 0; i < steps->count && steps->list; i++)
+        steps->list[i] = steps->rows[i].step;
+    return status;
+}
+
+const struct gait_export_step *shard_steps_of(const struct shard_steps *steps, uint32_t shard,
+                                              size_t *ret_count)
+{
+    size_t first = 0, behind;
+    while (first < steps->count && steps->rows[first].shard < shard)
+        first++;
+    for (behind = first; behind < steps->count && steps->rows[behind].shard == shard;)
+        behind++;
+    *ret_count = behind - first;
+    return &steps->list[first];
+}
+
+void shard_steps_finish(struct shard_steps *steps)
+{
+    free(steps->rows);
+    free(steps->list);
+    free(steps->has_own);
+    *steps = (struct shard_steps){.rows = NULL};
+}

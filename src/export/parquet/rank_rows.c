@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans come from the facts of a rank, slice by slice, the rest from a cursor. A span's number
+// tells by its last bits how it was counted: rows of the host, calls that launch, work of devices.
+#include "export/parquet/rank_rows.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+#include "export/exporter.h"
+#include "export/output/output_stream.h"
+#include "facts/launches.h"
+#include "facts/rank_stream.h"
+#include "load/arg_list.h"
+#include "load/shard_owner.h"
+#include "load/site_role.h"
+
+enum { OF_HOST = 1, OF_CALLS, OF_DEVICES, COUNT_SHIFT = 2, SHARD_SHIFT = 36, MOST_ROWS = 1 << 28 };
+
+struct open_row {
+    int64_t end_ns, number;
+};
+
+struct nest { // of a track
+    struct open_row *rows;
+    size_t depth, capacity;
+};
+
+struct rank_rows {
+    const struct export_run *run;
+    rank_rows_take *take;
+    void *context;
+    uint32_t shard;
+    struct launches launches;
+    uint8_t *kinds; // of a site: all are one to us
+    struct feed feed;
+    struct nest *nests;
+    size_t *firsts;   // of the slice's tracks in `numbers`
+    int64_t *numbers; // of the slice's rows on the host
+    size_t first_capacity, number_capacity;
+    uint32_t host_rows, device_rows;
+    size_t step; // that began last
+    struct arg_list args;
+    struct gait_cursor *others; // what is no span
+    struct gait_event due;
+    int has_due; // 1: `due` was not handed out yet
+};
+
+// --- numbers ---------------------------------------------------------------------------
+
+static int64_t number_of(const struct rank_rows *rows, unsigned how, uint32_t count)
+{
+    return (int64_t)((uint64_t)rows->shard << SHARD_SHIFT | (uint64_t)count << COUNT_SHIFT | how);
+}
+
+// Before the calls find their ops, of which they keep the count.
+static int see(void *context, const struct fact_slice *slice, const struct feed_head *head,
+               uint32_t *ret_count)
+{
+    struct rank_rows *rows = context;
+    const size_t track = (size_t)(head->track - slice->tracks);
+    const bool launches = head->kind == LAUNCH_CALL && head->row->link;
+    const uint32_t count = launches ? rows->launches.call_count : rows->host_rows++;
+    rows->numbers[rows->firsts[track] + (size_t)(head->row - head->track->rows)] =
+        number_of(rows, launches ? OF_CALLS : OF_HOST, count);
+    *ret_count = count;
+    return GAIT_OK;
+}
+
+static int number_slice(struct rank_rows *rows, const struct fact_slice *slice)
+{
+    const struct array_shape first = {sizeof *rows->firsts, MOST_ROWS},
+                             number = {sizeof *rows->numbers, MOST_ROWS};
+    size_t count = 0;
+    int status =
+        array_reserve((void **)&rows->firsts, &rows->first_capacity, slice->count + 1, first);
+    for (size_t i = 0; i < slice->count && !status; i++) {
+        rows->firsts[i] = count;
+        count += slice->tracks[i].count;
+    }
+    if (!status)
+        status = array_reserve((void **)&rows->numbers, &rows->number_capacity, count + 1, number);
+    return status ? status : launches_add(&rows->launches, slice);
+}
+
+// --- rows ------------------------------------------------------------------------------
+
+static int give(struct rank_rows *rows, const struct rank_row *row)
+{
+    const struct gait_export_options *options = rows->run->options;
+    const int64_t start_ns = row->event->start_ns;
+    if ((options->since_ns && start_ns < options->since_ns) ||
+        (options->until_ns && start_ns >= options->until_ns))
+        return GAIT_OK;
+    const int status = rows->take(rows->context, row);
+    return status ? status : rows->run->out->status;
+}
+
+static int64_t step_at(struct rank_rows *rows, int64_t at_ns)
+{
+    const struct gait_export_options *options = rows->run->options;
+    size_t low = 0, high = options->step_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (options->steps[middle].begin_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && at_ns < options->steps[low - 1].end_ns ? (int64_t)options->steps[low - 1].number
+                                                         : -1;
+}
+
+static int fetch(struct rank_rows *rows)
+{
+    rows->has_due = gait_cursor_next(rows->others, &rows->due);
+    return rows->has_due < 0 ? rows->has_due : GAIT_OK;
+}
+
+static int give_others(struct rank_rows *rows, int64_t until_ns)
+{
+    int status = GAIT_OK;
+    while (!status && rows->has_due == 1 && rows->due.start_ns <= until_ns) {
+        const struct rank_row row = {.event = &rows->due,
+                                     .step = step_at(rows, rows->due.start_ns)};
+        if (!export_is_aside(&rows->due))
+            status = give(rows, &row);
+        if (!status)
+            status = fetch(rows);
+    }
+    return status;
+}
+
+// The innermost row of the track that holds all of it; it is pushed itself.
+static int enter(struct rank_rows *rows, const struct feed_head *head, int64_t number,
+                 int64_t *ret_parent)
+{
+    const struct array_shape shape = {sizeof(struct open_row), MOST_ROWS};
+    struct nest *nest = &rows->nests[head->track->track];
+    const struct open_row *top;
+    while (nest->depth && (top = &nest->rows[nest->depth - 1],
+                           top->end_ns <= head->start_ns || top->end_ns < head->end_ns))
+        nest->depth--;
+    *ret_parent = nest->depth ? nest->rows[nest->depth - 1].number : 0;
+    return array_add((void **)&nest->rows, &nest->depth, &nest->capacity,
+                     &(struct open_row){head->end_ns, number}, shape);
+}
+
+static void tell_launch(struct rank_rows *rows, const struct feed_head *head, struct rank_row *row,
+                        int64_t *ret_at_ns)
+{
+    const struct launch *launch =
+        launches_find(&rows->launches, head->track->shard, head->row->link);
+    if (!launch)
+        return;
+    *ret_at_ns = launch->start_ns;
+    row->launch = number_of(rows, OF_CALLS, launch->number);
+    if (launch->op != GAIT_NO_SITE)
+        row->op = number_of(rows, OF_HOST, launch->op);
+}
+
+static int give_span(struct rank_rows *rows, const struct fact_slice *slice,
+                     const struct feed_head *head)
+{
+    struct gait_trace *trace = rows->run->trace;
+    const size_t track = (size_t)(head->track - slice->tracks);
+    struct gait_event event = {.kind = GAIT_KIND_SPAN,
+                               .track = head->track->track,
+                               .site = head->row->site,
+                               .start_ns = head->start_ns,
+                               .duration_ns =
+                                   head->end_ns == FACT_OPEN ? -1 : head->end_ns - head->start_ns};
+    struct rank_row row = {.event = &event};
+    struct gait_site_info site;
+    int64_t at_ns = head->start_ns;
+    int status = gait_trace_site(trace, event.site, &site);
+    if (status)
+        return status;
+    event.name = site.name;
+    event.category = site.category;
+    if (role_is_device_work(site_role(trace, event.site))) {
+        row.row = number_of(rows, OF_DEVICES, rows->device_rows++);
+        tell_launch(rows, head, &row, &at_ns);
+    } else {
+        row.row = rows->numbers[rows->firsts[track] + (size_t)(head->row - head->track->rows)];
+    }
+    row.step = step_at(rows, at_ns);
+    status = enter(rows, head, row.row, &row.parent);
+    if (!status)
+        status = fact_arg_list(slice, head->row, &rows->args);
+    event.args = rows->args.args;
+    event.arg_count = rows->args.count;
+    return status ? status : give(rows, &row);
+}
+
+static int give_slice(struct rank_rows *rows, const struct fact_slice *slice)
+{
+    const struct feed_head *head;
+    int status = number_slice(rows, slice);
+    if (!status)
+        status = feed_begin(&rows->feed, slice, rows->kinds);
+    while (!status && (head = feed_next(&rows->feed))) {
+        status = give_others(rows, head->start_ns);
+        if (!status)
+            status = give_span(rows, slice, head);
+    }
+    return status;
+}
+
+// --- all -------------------------------------------------------------------------------
+
+// Of the rank's tracks; where it has none nothing is opened, for no tracks are all.
+static int open_others(struct rank_rows *rows)
+{
+    struct gait_trace *trace = rows->run->trace;
+    const uint32_t count = gait_trace_track_count(trace);
+    struct gait_query query = {.size = sizeof query,
+                               .kinds = ((1u << GAIT_KIND_COUNT) - 1) & ~(1u << GAIT_KIND_SPAN),
+                               .since_ns = rows->run->options->since_ns,
+                               .until_ns = rows->run->options->until_ns,
+                               .internal = rows->run->options->internal};
+    uint32_t *tracks = malloc(((size_t)count + 1) * sizeof *tracks);
+    int status = tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for %u tracks", count);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        struct gait_track_info info;
+        status = gait_trace_track(trace, i, &info);
+        if (!status && shard_owner(trace, info.shard) == rows->shard)
+            tracks[query.track_count++] = i;
+    }
+    query.tracks = tracks;
+    if (!status && query.track_count)
+        status = gait_cursor_open(trace, &query, &rows->others);
+    free(tracks);
+    return status || !rows->others ? status : fetch(rows);
+}
+
+static int prepare(struct rank_rows *rows)
+{
+    struct gait_trace *trace = rows->run->trace;
+    const uint32_t sites = gait_trace_site_count(trace);
+    int status = launches_init(&rows->launches, trace, rows->shard, 0);
+    rows->launches.visit = see;
+    rows->launches.context = rows;
+    rows->kinds = calloc((size_t)sites + 1, sizeof *rows->kinds);
+    rows->nests = calloc((size_t)gait_trace_track_count(trace) + 1, sizeof *rows->nests);
+    if (!status && (!rows->kinds || !rows->nests))
+        status = fail(GAIT_ERR_MEMORY, "no memory for the rows of a process");
+    for (uint32_t i = 0; i < sites && !status; i++)
+        if (rows->launches.kinds[i] == FEED_NO_KIND && !role_is_device_work(site_role(trace, i)))
+            rows->launches.kinds[i] = LAUNCH_BESIDE;
+    return status ? status : open_others(rows);
+}
+
+static int read_all(struct rank_rows *rows, struct rank_stream *stream)
+{
+    struct fact_slice slice;
+    int is_more, status = launches_survey(&rows->launches, stream);
+    while (!status && (is_more = rank_stream_next(stream, &slice)))
+        status = is_more == 1 ? give_slice(rows, &slice) : is_more;
+    return status ? status : give_others(rows, INT64_MAX);
+}
+
+static void finish(struct rank_rows *rows)
+{
+    for (uint32_t i = 0; rows->nests && i < gait_trace_track_count(rows->run->trace); i++)
+        free(rows->nests[i].rows);
+    free(rows->nests);
+    free(rows->kinds);
+    free(rows->firsts);
+    free(rows->numbers);
+    feed_finish(&rows->feed);
+    launches_finish(&rows->launches);
+    arg_list_finish(&rows->args);
+    gait_cursor_close(rows->others);
+}
+
+int rank_rows_each(const struct export_run *run, uint32_t shard, rank_rows_take *take,
+                   void *context)
+{
+    struct rank_rows rows = {.run = run, .take = take, .context = context, .shard = shard};
+    const struct stream_wish wish = {.columns = FACT_LINKS | FACT_ARGS,
+                                     .has_internal = run->options->internal};
+    struct rank_stream *stream = NULL;
+    arg_list_init(&rows.args);
+    int status = prepare(&rows);
+    if (!status)
+        status = rank_stream_open(&stream, run->trace, shard, &wish);
+    if (!status)
+        status = read_all(&rows, stream);
+    rank_stream_close(stream);
+    finish(&rows);
+    return status;
+}
