@@ -149,7 +149,7 @@ def htas(name):
     that the span covers."""
     ranks = oracle("exact", name)["ranks"].values()
     figures = [value for rank in ranks for value in (nine(rank["whole"]) or {}).values()]
-    is_whole = all(value % 1000 == 0 for value in figures)
+    is_whole = figures and all(value % 1000 == 0 for value in figures)
     return oracle("hta", name)["include_last_profiler_step"], 0 if is_whole else 2000
 
 
@@ -198,6 +198,47 @@ def test_times_and_overlap_are_htas_but_for_its_rounding(gait, runs, name):
         share, ratio = row["comp_comm_overlap_pctg"], ranks[row["rank"]]["total"]["overlap_ratio"]
         assert (ratio is None) == (share is None)
         assert ratio is None or ratio * 100 == pytest.approx(share, abs=0.00501)
+
+
+def ops_of(gait, run, rank):
+    """{(name, kind): row} of that rank."""
+    done = gait("ops", "--json", "--rank", rank, run)
+    rows = json.loads(done.stdout)["ops"] if not done.returncode else []
+    return {(row["name"], row["kind"]): row for row in rows}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_ops_and_peaks_are_those_of_tensorboards_plugin(gait, runs, name):
+    for rank, theirs in oracle("tb", name)["ranks"].items():
+        ours = ops_of(gait, runs(name), rank)
+        for op in theirs["operators"]:
+            row = ours[op["name"], "op"]
+            assert row["calls"] == op["calls"], op["name"]
+            noise = 2 * op["calls"] + 10  # ns of times since 1970 do not fit its doubles
+            assert row["cpu_ns"] == pytest.approx(op["host_total"] * 1000, rel=1e-6, abs=noise)
+        if not theirs.get("peak_memory_bytes"):
+            continue
+        devices = json.loads(gait("memory", "--json", runs(name)).stdout)["devices"]
+        ours = {row["device"].rpartition(":")[0] or "cpu": row["peak_bytes"] for row in devices}
+        kinds = {"0": "cpu", "1": "cuda"}
+        for key, peak in theirs["peak_memory_bytes"].items():
+            assert ours[kinds[key.split(":")[0]]] == peak
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if name not in HTA_MEANS_OTHER_KERNELS])
+def test_copies_and_annotations_are_htas_but_for_its_rounding(gait, runs, name):
+    told, lost_ns = htas(name)
+    rows = told.get("gpu_user_annotation_breakdown", {}).get("cpu") or []
+    theirs = [(row, "range") for row in rows if not row["name"].startswith("ProfilerStep")]
+    for what, made in told["gpu_kernel_breakdown"].items():
+        if what.startswith("all"):
+            theirs += [(row, "device") for row in made["kernels"]]
+    ranks = {row["rank"] for row, _ in theirs}
+    ours = {rank: ops_of(gait, runs(name), str(rank)) for rank in ranks}
+    for row, kind in theirs:
+        our = ours[row["rank"]][row["name"], kind]
+        lost = our["cpu_ns" if kind == "range" else "device_ns"] - row["sum (us)"] * 1000
+        assert 0 <= lost <= lost_ns * our["calls"], row["name"]
 
 
 # It drops work of a device that no arrow of its launch leads to.

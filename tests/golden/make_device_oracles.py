@@ -35,6 +35,7 @@ def events():
     for step in range(STEPS):
         start = 1000 + STEP_US * step
         yield "user_annotation", f"ProfilerStep#{step + 4}", 1, start, STEP_US, {}
+        yield "user_annotation", "forward", 1, start + 1, 12 + step, {}
         for place, (op, call, category, kernel, stream, since, until, *told) in enumerate(WORK):
             ids += 1
             yield "cpu_op", op, 1, start + 1 + 5 * place, 4, {"External id": ids}
@@ -111,9 +112,13 @@ def of_hta(path):
     made = TraceAnalysis(trace_files={0: str(path)}, include_last_profiler_step=True)
     everything = {"duration_ratio": 1.0, "num_kernels": 1000, "include_memory_kernels": True}
     kernels = made.get_gpu_kernel_breakdown(visualize=False, **everything)[1]
+    ranges = made.get_gpu_user_annotation_breakdown(
+        use_gpu_annotation=False, visualize=False, allowlist_patterns=[".*"]
+    )
     return {
         "temporal_breakdown": rows_of(made.get_temporal_breakdown(visualize=False)),
         "comm_comp_overlap": rows_of(made.get_comm_comp_overlap(visualize=False)),
+        "gpu_user_annotation_breakdown": {"cpu": rows_of(ranges)},
         "gpu_kernel_breakdown": {"all": {"kernels": rows_of(kernels)}},
     }
 
@@ -131,6 +136,10 @@ def of_tensorboard(path):
         "steps": [
             {"name": name, **{role.name: cost.costs[role] for role in ProfileRole}}
             for name, cost in steps
+        ],
+        "operators": [
+            {"name": op.name, "calls": op.calls, "host_total": op.host_duration}
+            for op in made.op_list_groupby_name
         ],
         "flags": {"has_runtime": made.has_runtime},
         "kernels": rows_of(made.kernel_stat.reset_index()),
