@@ -245,7 +245,7 @@ def test_copies_and_annotations_are_htas_but_for_its_rounding(gait, runs, name):
 TRACELENS_DROPS = {("dlrm-8rank", 1), ("dlrm-8rank", 3), ("misc.mi300x-resnet", 0)}
 
 
-@pytest.mark.parametrize("name", [name for name in SETS if name != OWN])
+@pytest.mark.parametrize("name", SETS)
 def test_the_timeline_is_tracelenss_where_it_drops_nothing(gait, runs, name):
     theirs = oracle("tracelens", name)["ranks"]
     for rank in whole_ranks(gait, runs(name)):

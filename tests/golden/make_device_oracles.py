@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A small trace of one device, and what painting, HTA and TensorBoard's plugin say of it.
+"""A small trace of one device, and what painting and three other tools say of it.
 
-usage: .venv/bin/python tests/golden/make_device_oracles.py
+usage: PYTHONPATH=TRACELENS .venv/bin/python tests/golden/make_device_oracles.py
 
 Writes device_trace.json and device_oracles.json beside itself, which
-tests/accuracy/test_device_oracles.py reads; `make setup-torch` brings both tools. Times are
-whole us, for HTA rounds others inwards. Stands for the large traces where they are not.
+tests/accuracy/test_device_oracles.py reads. `make setup-torch` brings HTA and TensorBoard's
+plugin; TRACELENS is a checkout of its sources. Times are whole us, for HTA rounds others
+inwards. Stands for the large traces where they are not.
 """
 
 import json
@@ -153,6 +154,14 @@ def of_tensorboard(path):
     }
 
 
+def of_tracelens(document):
+    from TraceLens.TreePerf.gpu_event_analyser import PytorchGPUEventAnalyser
+
+    spans = [row for row in document["traceEvents"] if row["ph"] == "X"]
+    numbered = [{**row, "UID": place} for place, row in enumerate(spans)]
+    return PytorchGPUEventAnalyser(numbered).compute_metrics()
+
+
 def main():
     path = GOLDEN / "device_trace.json"
     document = trace()
@@ -161,6 +170,13 @@ def main():
         "exact": {"ranks": {"0": exact(document)}},
         "hta": {"include_last_profiler_step": of_hta(path)},
         "tb": {"ranks": {"0": of_tensorboard(path)}},
+        "tracelens": {
+            "ranks": {
+                "0": {
+                    "gpu_timeline": {key: us / 1000 for key, us in of_tracelens(document).items()}
+                }
+            }
+        },
     }
     (GOLDEN / "device_oracles.json").write_text(json.dumps(told, indent=1) + "\n")
 
