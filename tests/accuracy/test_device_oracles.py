@@ -12,15 +12,15 @@ import pytest
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-OWN = "own"
-SETS = [OWN, *sorted(path.stem for path in (SHARED / "oracles/exact").glob("*.json"))]
+OWN = ("own", "own-2021")
+SETS = [*OWN, *sorted(path.stem for path in (SHARED / "oracles/exact").glob("*.json"))]
 STATES = ("idle", "compute", "comm", "mem", "compute+comm", "compute+mem", "comm+mem")
 NINE = ("span", *STATES, "compute+comm+mem")
 
 
 def oracle(tool, name):
-    if name == OWN:
-        return json.loads((GOLDEN / "device_oracles.json").read_text())[tool]
+    if name in OWN:
+        return json.loads((GOLDEN / "device_oracles.json").read_text())[name][tool]
     return json.loads((SHARED / "oracles" / tool / f"{name}.json").read_text())
 
 
@@ -36,7 +36,7 @@ def runs(build, tmp_path_factory):
             files = [rank["file"] for rank in oracle("exact", name)["ranks"].values()]
             made[name] = folder / name
             command = [str(build / "gait"), "import", "-o", str(made[name])]
-            command += [str((GOLDEN if name == OWN else SHARED / "traces") / one) for one in files]
+            command += [str((GOLDEN if name in OWN else SHARED / "traces") / one) for one in files]
             subprocess.run(command, check=True, capture_output=True)
         return made[name]
 
@@ -216,6 +216,9 @@ def test_ops_and_peaks_are_those_of_tensorboards_plugin(gait, runs, name):
             assert row["calls"] == op["calls"], op["name"]
             noise = 2 * op["calls"] + 10  # ns of times since 1970 do not fit its doubles
             assert row["cpu_ns"] == pytest.approx(op["host_total"] * 1000, rel=1e-6, abs=noise)
+            if theirs["flags"]["has_runtime"] and row["device_ns"]:
+                assert row["device_ns"] == op["device_total"] * 1000, op["name"]
+                assert row["device_self_ns"] == op["device_self"] * 1000, op["name"]
         if not theirs.get("peak_memory_bytes"):
             continue
         devices = json.loads(gait("memory", "--json", runs(name)).stdout)["devices"]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A small trace of one device, and what painting and three other tools say of it.
+"""A small trace of one device, in words of today and of 2021, and what others say of it.
 
 usage: PYTHONPATH=TRACELENS .venv/bin/python tests/golden/make_device_oracles.py
 
-Writes device_trace.json and device_oracles.json beside itself, which
-tests/accuracy/test_device_oracles.py reads. `make setup-torch` brings HTA and TensorBoard's
-plugin; TRACELENS is a checkout of its sources. Times are whole us, for HTA rounds others
-inwards. Stands for the large traces where they are not.
+Writes both and device_oracles.json beside itself, which tests/accuracy/test_device_oracles.py
+reads: what painting, HTA, TensorBoard's plugin and TraceLens say. `make setup-torch` brings
+HTA and the plugin; TRACELENS is a checkout of its sources. Times are whole us, for HTA rounds
+others inwards. Stands for the large traces where they are not.
 """
 
 import json
@@ -31,12 +31,17 @@ WORK = [
 ]
 
 
+# the words of torch's traces in 2021, which alone tell the plugin what launched a kernel
+OLD = {"cpu_op": "Operator", "cuda_runtime": "Runtime", "kernel": "Kernel"}
+OLD |= {"gpu_memcpy": "Memcpy", "gpu_memset": "Memset", "user_annotation": "Operator"}
+
+
 def events():
     ids = 0
     for step in range(STEPS):
         start = 1000 + STEP_US * step
         yield "user_annotation", f"ProfilerStep#{step + 4}", 1, start, STEP_US, {}
-        yield "user_annotation", "forward", 1, start + 1, 12 + step, {}
+        yield "user_annotation", "forward", 1, start + 1, 10, {}
         for place, (op, call, category, kernel, stream, since, until, *told) in enumerate(WORK):
             ids += 1
             yield "cpu_op", op, 1, start + 1 + 5 * place, 4, {"External id": ids}
@@ -49,12 +54,13 @@ def events():
             yield category, kernel, stream, start + since, until - since, args
 
 
-def trace():
-    rows = [
-        {"ph": "X", "cat": category, "name": name, "pid": 0 if "stream" in args else 100,
-         "tid": thread, "ts": start, "dur": length, "args": args}
-        for category, name, thread, start, length, args in events()
-    ]  # fmt: skip
+def trace(words):
+    rows = []
+    for category, name, thread, start, length, args in events():
+        place = {"pid": 0 if "stream" in args else 100, "tid": thread, "ts": start, "dur": length}
+        rows.append(
+            {"ph": "X", "cat": words.get(category, category), "name": name, **place, "args": args}
+        )
     arrows = []
     for row in rows:
         if "correlation" in row["args"]:
@@ -78,12 +84,12 @@ def painted(rows, since, until):
         state = 0
         for kind, name, start, end in rows:
             if start <= at < end:
-                state |= 4 if kind != "kernel" else 2 if "nccl" in name else 1
+                state |= 4 if kind.lower() != "kernel" else 2 if "nccl" in name else 1
         states[names[state]] += 1000
     return {"span": (until - since) * 1000, **states}
 
 
-def exact(document):
+def exact(document, file):
     spans = [row for row in document["traceEvents"] if row["ph"] == "X"]
     rows = [
         (row["cat"], row["name"], row["ts"], row["ts"] + row["dur"])
@@ -92,7 +98,7 @@ def exact(document):
     ]
     steps = [row for row in spans if row["name"].startswith("ProfilerStep#")]
     return {
-        "file": "device_trace.json",
+        "file": file,
         "whole": painted(rows, min(row[2] for row in rows), max(row[3] for row in rows)),
         "steps": [
             {"name": row["name"], **painted(rows, row["ts"], row["ts"] + row["dur"])}
@@ -103,7 +109,7 @@ def exact(document):
 
 
 def rows_of(frame):
-    return json.loads(frame.to_json(orient="records"))
+    return json.loads(frame.to_json(orient="records")) if frame is not None else []
 
 
 def of_hta(path):
@@ -139,7 +145,13 @@ def of_tensorboard(path):
             for name, cost in steps
         ],
         "operators": [
-            {"name": op.name, "calls": op.calls, "host_total": op.host_duration}
+            {
+                "name": op.name,
+                "calls": op.calls,
+                "host_total": op.host_duration,
+                "device_total": op.device_duration,
+                "device_self": op.self_device_duration,
+            }
             for op in made.op_list_groupby_name
         ],
         "flags": {"has_runtime": made.has_runtime},
@@ -162,21 +174,24 @@ def of_tracelens(document):
     return PytorchGPUEventAnalyser(numbered).compute_metrics()
 
 
-def main():
-    path = GOLDEN / "device_trace.json"
-    document = trace()
+def answers(words, file):
+    document, path = trace(words), GOLDEN / file
     path.write_text(json.dumps(document) + "\n")
     told = {
-        "exact": {"ranks": {"0": exact(document)}},
+        "exact": {"ranks": {"0": exact(document, file)}},
         "hta": {"include_last_profiler_step": of_hta(path)},
         "tb": {"ranks": {"0": of_tensorboard(path)}},
-        "tracelens": {
-            "ranks": {
-                "0": {
-                    "gpu_timeline": {key: us / 1000 for key, us in of_tracelens(document).items()}
-                }
-            }
-        },
+    }
+    if words:  # categories that TraceLens does not know
+        return {**told, "tracelens": {"ranks": {"0": {"error": "No GPU events found"}}}}
+    timeline = {key: us / 1000 for key, us in of_tracelens(document).items()}
+    return {**told, "tracelens": {"ranks": {"0": {"gpu_timeline": timeline}}}}
+
+
+def main():
+    told = {
+        "own": answers({}, "device_trace.json"),
+        "own-2021": answers(OLD, "device_trace_2021.json"),
     }
     (GOLDEN / "device_oracles.json").write_text(json.dumps(told, indent=1) + "\n")
 
