@@ -2,11 +2,12 @@
 // `gait breakdown`: what the devices of each rank did, and why they did nothing.
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyse/device/device_run.h"
 #include "answer/answers.h"
-#include "answer/compat/compat_answer.h"
 #include "answer/device/device_table.h"
+#include "answer/device/itwinai_figures.h"
 #include "answer/device/ledgers.h"
 #include "base/fail.h"
 #include "base/units.h"
@@ -17,6 +18,8 @@
 struct breakdown_values {
     const char *compat; // a tool; NULL: none
 };
+
+static const char *const compat_tools[] = {"itwinai", NULL}; // for shells to complete
 
 enum { COMPUTE = DEVICE_COMPUTE, COMM = DEVICE_COMM, COPY = DEVICE_COPY };
 
@@ -273,14 +276,26 @@ static void put_ledgers(struct sheet *sheet, const struct asked *asked, const st
     }
 }
 
+static int check_compat(const char *tool, bool is_chosen)
+{
+    if (tool && strcmp(tool, compat_tools[0]) != 0)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "--compat knows itwinai alone, not '%s'; docs/howto/from-other-tools.md tells "
+                    "where gait has what other tools show",
+                    tool);
+    if (tool && is_chosen)
+        return fail(GAIT_ERR_ARGUMENT, "--compat shows figures of whole ranks: leave out --steps=, "
+                                       "--from, --to and --phase");
+    return GAIT_OK;
+}
+
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     const struct breakdown_values *values = asked->values;
     struct device_run run;
-    if (values->compat && asked->chosen)
-        return fail(GAIT_ERR_ARGUMENT, "--compat shows figures of whole ranks: leave out --steps=, "
-                                       "--from, --to and --phase");
-    int status = device_run_make(&run, asked->trace, asked->chosen);
+    int status = check_compat(values->compat, asked->chosen != NULL);
+    if (!status)
+        status = device_run_make(&run, asked->trace, asked->chosen);
     if (status)
         return status;
     put_title(sheet, asked, &run);
@@ -294,16 +309,16 @@ static int put(struct sheet *sheet, const struct asked *asked)
     if (asked->choice && asked->choice->shows_steps)
         show_steps(sheet, &run);
     if (!status && values->compat)
-        status = compat_answer_put(sheet, values->compat, &run, asked->trace);
+        status = itwinai_figures_put(sheet, &run, asked->trace);
     device_run_finish(&run);
     return status;
 }
 
 static const struct option options[] = {
     {.name = "compat",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_TEXT,
      .value = "TOOL",
-     .help = "also show the figures of that tool beside the exact ones",
+     .help = "also show the figures of that tool, itwinai, beside the exact ones",
      .offset = offsetof(struct breakdown_values, compat),
      .choices = compat_tools},
 };

@@ -410,8 +410,6 @@ def device_run(folder):
     )
     name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
     shard.spans(other, [span(30, 60, "kernel", name, stream=20, correlation=2)])
-    arrows = [(shard.start_ns + i, shard.site("ac2g", "ac2g"), i, 0) for i in (1, 2)]
-    shard.rows("flow", host, arrows)
     shard.write(folder / "run")
 
 
@@ -455,53 +453,51 @@ def test_a_breakdown_of_a_run_without_devices_says_so(gait, tmp_path):
     assert json.loads(gait("breakdown", "run", "--json").stdout)["ranks"] == []
 
 
-def test_a_breakdown_says_what_other_tools_would_beside_what_is_true(gait, tmp_path):
+def test_a_breakdown_says_what_itwinai_would_beside_what_is_true(gait, tmp_path):
     device_run(tmp_path)
-    done = json.loads(gait("breakdown", "run", "--compat", "tracelens", "--json").stdout)
-    timeline = done["compat"]["tracelens"]["ranks"]["3"]["gpu_timeline"]
-    # no arrow leads to the copy: it is not there, nor is the time until its end
-    assert timeline == pytest.approx(
-        {"computation_time": 0.04, "exposed_comm_time": 0.02, "exposed_memcpy_time": 0,
-         "busy_time": 0.06, "idle_time": 0, "total_time": 0.06, "total_comm_time": 0.03,
-         "total_memcpy_time": 0}, abs=1e-3)  # fmt: skip
-    beside = {row["figure"]: (row["said_ns"], row["true_ns"]) for row in done["compat_beside"]}
-    assert beside["exposed copies"] == (0, 10_000)
-    done = json.loads(gait("breakdown", "run", "--compat", "hta", "--json").stdout)["compat"]["hta"]
-    # the last step is dropped, and what was launched in it; with it the copy is there
-    figures = [
-        {key: row[key] for key in row if key.endswith("(us)")}
-        for variant in ("default", "include_last_profiler_step")
-        for row in done[variant]["temporal_breakdown"]
-    ]
-    keys = ("idle_time(us)", "compute_time(us)", "non_compute_time(us)", "kernel_time(us)")
-    assert [tuple(row[key] for key in keys) for row in figures] == [
-        (0, 40, 20, 60),
-        (20, 40, 30, 90),
-    ]
-    assert done["default"]["profiler_steps"] == [5]
-    assert done["default"]["comm_comp_overlap"] == [{"rank": 3, "comp_comm_overlap_pctg": 33.33}]
-    (stream,) = done["include_last_profiler_step"]["queue_length_summary"][:1]
-    assert (stream["stream"], stream["queue_length_max"]) == (7, 1)
-    done = json.loads(gait("breakdown", "run", "--compat", "tensorboard", "--json").stdout)
-    rank = done["compat"]["tensorboard"]["ranks"]["3"]
-    # a collective's kernel is computation to it, and no call is of a runtime that it knows
-    assert [step["Kernel"] for step in rank["steps"]] == [50, 10]
-    for step in rank["steps"]:
-        assert sum(step[role] for role in step if role not in ("name", "Total")) == step["Total"]
-    assert rank["flags"]["has_runtime"] is False
     done = json.loads(gait("breakdown", "run", "--compat", "itwinai", "--json").stdout)
     sums = done["compat"]["itwinai"]
     # aten::mm and its kernel have a row each; the other kernels have one
     assert (sums["computation_us"], sums["total_us"]) == (40, 120)
     assert sums["computation_fraction"] == pytest.approx(1 / 3, abs=1e-12)
-    screen = gait("breakdown", "run", "--compat", "hta").stdout
-    assert "drops the last step" in screen
+    assert sums["computation_of_both_fraction"] == 1 and sums["communication_us"] == 0
+    assert sums["ranks"] == {"3": {key: sums[key] for key in sums if key != "ranks"}}
+    beside = {row["figure"]: (row["said_ns"], row["true_ns"]) for row in done["compat_beside"]}
+    assert beside == {"computation": (40_000, 40_000), "device time": (120_000, 70_000)}
+    screen = gait("breakdown", "run", "--compat", "itwinai").stdout
+    assert "As itwinai" in screen and "op and kernel count both" in screen
 
 
-def test_a_tool_that_is_not_known_is_refused_with_those_that_are(gait, tmp_path):
+def test_itwinais_device_time_of_an_id_is_the_outermost_ops(gait, tmp_path):
+    """Of two ops with one id the first is around the other; an id may be a text."""
+    shard = ShardMaker(pid=100)
+    host = shard.track(key="100", name=b"main", os_id=100)
+    stream = shard.track(kind=2, key="7", name=b"stream 7")
+
+    def span(start_us, end_us, category, name, key, number):
+        length, args = (end_us - start_us) * 1000, shard.args([(key, number)])
+        return (shard.start_ns + start_us * 1000, length, shard.site(category, name), 0, args)
+
+    outer = span(0, 9, "cpu_op", "aten::linear", "external id", 9)
+    shard.spans(host, [outer, span(1, 8, "cpu_op", "my::mm", "External id", 9)])
+    kernels = [span(10, 40, "kernel", "gemm", "External id", "9")]
+    kernels += [span(40, 45, "kernel", "gemm", "External id", 8)]
+    shard.spans(stream, kernels)
+    shard.write(tmp_path / "run")
+    done = json.loads(gait("breakdown", "run", "--compat", "itwinai", "--json").stdout)
+    sums = done["compat"]["itwinai"]
+    assert (sums["computation_us"], sums["total_us"]) == (30, 65)
+
+
+@pytest.mark.parametrize("tool", ["hta", "tensorboard", "tracelens", "nsight"])
+def test_other_tools_figures_are_refused_with_the_page_that_tells_where_ours_are(
+    gait, tmp_path, tool
+):
     device_run(tmp_path)
-    done = gait("breakdown", "run", "--compat", "nsight")
-    assert done.returncode == 2 and "hta" in done.stderr and "tracelens" in done.stderr
+    done = gait("breakdown", "run", "--compat", tool)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"'{tool}'; docs/howto/from-other-tools.md tells" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("run", stored_runs.OPS_TABLES)

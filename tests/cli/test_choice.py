@@ -385,7 +385,7 @@ def test_an_empty_choice_is_one_sentence(ask, gait, options, sentence):
 
 def test_what_has_no_part_says_so(ask, gait):
     for line in (
-        "breakdown --compat hta --steps=4",
+        "breakdown --compat itwinai --steps=4",
         "comms --debug 0 --from 1ms",
         "ops --torch --steps=4",
     ):

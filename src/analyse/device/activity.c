@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/compat/tb_rank.h"
 #include "base/fail.h"
 #include "load/site_role.h"
 
@@ -32,6 +31,18 @@ static enum activity activity_of_call(const char *call)
     return ACTIVITY_LAUNCH;
 }
 
+// A batch that a loader of torch hands over; the other ranges of the loader are its workers'.
+static bool is_loader(const char *name)
+{
+    static const char pipe[] = "enumerate(DataPipe)#", loader[] = "enumerate(DataLoader)#",
+                      next[] = ".__next__";
+    const size_t length = strlen(name);
+    if (strncmp(name, pipe, sizeof pipe - 1) == 0)
+        return true;
+    return strncmp(name, loader, sizeof loader - 1) == 0 && length >= sizeof next &&
+           strcmp(name + length - sizeof next + 1, next) == 0;
+}
+
 static uint8_t kind_of(enum role role, const char *name)
 {
     switch (role) {
@@ -43,7 +54,7 @@ static uint8_t kind_of(enum role role, const char *name)
         return strcmp(name, "input") ? ACTIVITY_PHASE : ACTIVITY_INPUT;
     default:
         return role_is_device_work(role) ? (uint8_t)role_lane(role)
-               : tb_is_loader(name)      ? ACTIVITY_INPUT
+               : is_loader(name)         ? ACTIVITY_INPUT
                : role == ROLE_OP         ? ACTIVITY_OP
                : role == ROLE_PYTHON     ? ACTIVITY_PYTHON
                                          : FEED_NO_KIND;

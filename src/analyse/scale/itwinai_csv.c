@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/compat/itwinai.h"
+#include "analyse/scale/itwinai.h"
 #include "base/csv/csv_reader.h"
 #include "base/fail.h"
 #include "vocabulary/roles.h"
