@@ -25,6 +25,17 @@ struct literal_row {
 
 enum { LITERAL_OPEN = -1 }; // the end of a row that never ended
 
+// Of sites whose category is "memory" or "step" rows are no spans: an event of memory, and a step
+// that a program marked, whose number is the link.
+#define LITERAL_MEMORY(track, site, at_ns, address, bytes)                                         \
+    {track, site, at_ns, bytes, address, 0, 0}
+
+static inline bool literal_is(const struct literal_site *sites, const struct literal_row *row,
+                              const char *category)
+{
+    return strcmp(sites[row->site - 1].category, category) == 0;
+}
+
 struct literal_rank {
     struct shard_builder builder;
     struct gait_trace trace;
@@ -81,8 +92,26 @@ static inline void literal_frame(struct shard_builder *builder, struct literal_r
                         .events = count});
 }
 
+static inline void literal_no_span(struct shard_builder *builder, const struct literal_row *row,
+                                   bool is_step)
+{
+    const uint64_t start = (uint64_t)row->start_ns, end = (uint64_t)row->end_ns,
+                   ticks = end - start, kind = row->end_ns < 0 ? 2 : 1, site = row->site;
+    const struct builder_rows step = {.columns = {&start, &ticks, &row->link},
+                                      .first = start,
+                                      .last = end,
+                                      .events = 1},
+                              memory = {.columns = {&start, &kind, &row->link, &end, NULL, &site},
+                                        .first = start,
+                                        .last = start,
+                                        .events = 1};
+    builder_put(builder, is_step ? TABLE_STEP : TABLE_MEMORY, row->track, 1,
+                is_step ? &step : &memory);
+}
+
 // Frame by frame, track by track.
-static inline void literal_frames(struct shard_builder *builder, const struct literal_row *rows)
+static inline void literal_frames(struct shard_builder *builder, const struct literal_site *sites,
+                                  const struct literal_row *rows)
 {
     static struct literal_row own[LITERAL_MOST_ROWS];
     bool is_done[LITERAL_MOST_ROWS] = {false};
@@ -92,7 +121,10 @@ static inline void literal_frames(struct shard_builder *builder, const struct li
             if (rows[k].track != rows[i].track || rows[k].frame != rows[i].frame)
                 continue;
             is_done[k] = k != i;
-            if (rows[k].end_ns != LITERAL_OPEN)
+            const bool is_step = literal_is(sites, &rows[k], "step");
+            if (is_step || literal_is(sites, &rows[k], "memory"))
+                literal_no_span(builder, &rows[k], is_step);
+            else if (rows[k].end_ns != LITERAL_OPEN)
                 own[count++] = rows[k];
         }
         literal_frame(builder, own, count);
@@ -114,9 +146,10 @@ static inline void literal_commit(struct shard_builder *builder, const struct li
     builder_put(builder, TABLE_COMMIT, 0, count, &(struct builder_rows){.columns = {tracks}});
 }
 
-static inline void literal_build(struct shard_builder *builder, const struct literal_site *sites,
-                                 const struct literal_row *rows)
+static inline void literal_open(struct literal_rank *rank, const struct literal_site *sites,
+                                const struct literal_row *rows)
 {
+    struct shard_builder *builder = &rank->builder;
     bool is_known[2 * LITERAL_DEVICE_TRACKS] = {false};
     builder_must(shard_out_open_memory(&builder->out), "a writer");
     builder_must(table_write_schema_foreign(&builder->out.tables), "the schema");
@@ -130,16 +163,10 @@ static inline void literal_build(struct shard_builder *builder, const struct lit
             literal_track(builder, rows[i].track);
         is_known[rows[i].track] = true;
     }
-    literal_frames(builder, rows);
+    literal_frames(builder, sites, rows);
     literal_commit(builder, rows, is_known);
     builder_close(builder);
-}
-
-static inline void literal_open(struct literal_rank *rank, const struct literal_site *sites,
-                                const struct literal_row *rows)
-{
-    literal_build(&rank->builder, sites, rows);
-    const struct slice bytes = {rank->builder.out.memory.bytes, rank->builder.out.memory.used};
+    const struct slice bytes = {builder->out.memory.bytes, builder->out.memory.used};
     builder_must(run_open_memory(&rank->trace.run, bytes), "a trace");
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of kernels by name and launching op, and of collectives by what kernels are called.
+// Sums of kernels by name and launching op.
 #define _GNU_SOURCE
 #include "analyse/device/kernels.h"
 
-#include "analyse/device/collectives.h"
-#include "support/fact_literals.h"
-#include "support/tap.h"
+#include "support/fact_splits.h"
 
 enum { GEMM = 1, REDUCE, COPY, LAUNCH, MM, ADD };
 
@@ -40,15 +38,13 @@ struct sum {
     uint64_t count, sum_ns, least_ns, most_ns;
 };
 
-TEST("kernels: by name and the op that launched them, the longest first")
+static void look(struct gait_trace *trace)
 {
-    const struct sum wanted[] = {{REDUCE, GAIT_NO_SITE, 2, 150, 50, 100},
-                                 {GEMM, ADD, 2, 80, 20, 60},
-                                 {GEMM, MM, 1, 40, 40, 40}};
-    struct literal_rank rank;
+    static const struct sum wanted[] = {{REDUCE, GAIT_NO_SITE, 2, 150, 50, 100},
+                                        {GEMM, ADD, 2, 80, 20, 60},
+                                        {GEMM, MM, 1, 40, 40, 40}};
     struct kernels kernels;
-    literal_open(&rank, sites, rows);
-    if (!ok(!kernels_make(&kernels, &rank.trace, NULL)) || !is_u64(kernels.count, 3))
+    if (!ok(!kernels_make(&kernels, trace, NULL)) || !is_u64(kernels.count, 3))
         return;
     for (int i = 0; i < 3; i++) {
         const struct kernel_sum *row = &kernels.rows[i];
@@ -60,19 +56,9 @@ TEST("kernels: by name and the op that launched them, the longest first")
         is_u64(row->most_ns, wanted[i].most_ns);
     }
     kernels_finish(&kernels);
-    literal_close(&rank);
 }
 
-TEST("collectives: named by their kernels where nothing else tells, numbered in order")
+TEST("kernels: by name and the op that launched them, the longest first")
 {
-    struct literal_rank rank;
-    struct collectives found;
-    literal_open(&rank, sites, rows);
-    if (!ok(!collectives_make(&found, &rank.trace, NULL)) || !is_u64(found.count, 1))
-        return;
-    is_str(found.sums[0].kind->name, "allreduce");
-    is_u64(found.sums[0].calls, 2);
-    is_u64(found.sums[0].device_ns, 150);
-    collectives_finish(&found);
-    literal_close(&rank);
+    literal_each_split(sites, rows, look);
 }

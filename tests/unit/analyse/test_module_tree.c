@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "analyse/modules/module_tree.h"
 
-#include "support/fact_literals.h"
-#include "support/tap.h"
+#include "support/fact_splits.h"
 
 enum { NET = 1, LINEAR, MM, RANGE, BACKWARD, LAUNCH, GEMM, REDUCE, STEP };
 
@@ -53,14 +52,12 @@ static int see(struct module_op *op, void *context)
     return 0;
 }
 
-TEST("modules: work of devices is of the module around the op or range that called it")
+static void look(struct gait_trace *trace)
 {
     struct seen seen = {.ops = 0};
     const struct module_wish wish = {.visit = see, .context = &seen};
-    struct literal_rank rank;
     struct module_tree tree;
-    literal_open(&rank, sites, rows);
-    if (!ok(!module_tree_make(&tree, &rank.trace, &wish)) || !is_u64(tree.count, 3))
+    if (!ok(!module_tree_make(&tree, trace, &wish)) || !is_u64(tree.count, 3))
         return;
     const struct module_node *nowhere = &tree.nodes[0], *net = &tree.nodes[1],
                              *linear = &tree.nodes[2];
@@ -79,5 +76,9 @@ TEST("modules: work of devices is of the module around the op or range that call
     is_u64(seen.kernels, 1);
     is_u64(seen.mark, 4);
     module_tree_finish(&tree);
-    literal_close(&rank);
+}
+
+TEST("modules: work of devices is of the module around the op or range that called it")
+{
+    literal_each_split(sites, rows, look);
 }

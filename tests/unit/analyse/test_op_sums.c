@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "analyse/ops/op_sums.h"
 
-#include "support/fact_literals.h"
-#include "support/tap.h"
+#include "support/fact_splits.h"
 
 enum { LINEAR = 1, MM, LAUNCH, GEMM, LEFT, RIGHT };
 
@@ -50,29 +49,25 @@ static void is_sum(const struct gait_ops *ops, const struct gait_op_sums *row,
     is_u64((uint64_t)(row->self_device_us * 1000 + 0.5), wanted->self_device_ns);
 }
 
-static void are_sums(const struct torch_window *windows, size_t window_count,
+static void are_sums(struct gait_trace *trace, const struct op_sums_wish *wish,
                      const struct sum *wanted, size_t count)
 {
-    const struct op_sums_wish wish = {.windows = windows, .window_count = window_count};
     const struct gait_op_sums *made;
-    struct literal_rank rank;
     struct gait_ops *ops = NULL;
     size_t made_count;
-    literal_open(&rank, sites, rows);
-    if (!ok(!gait_ops_create(&ops)) ||
-        !ok(!op_sums_make(ops, &rank.trace, &wish, &made, &made_count)) ||
+    if (!ok(!gait_ops_create(&ops)) || !ok(!op_sums_make(ops, trace, wish, &made, &made_count)) ||
         !is_u64(made_count, count))
         return;
     for (size_t i = 0; i < count; i++)
         is_sum(ops, &made[i], &wanted[i]);
     gait_ops_destroy(ops);
-    literal_close(&rank);
 }
 
-TEST("op sums: own time is what no child covers, and device time is of all around the launch")
+static void look(struct gait_trace *trace)
 {
-    const struct torch_window all = {.begin_ns = 0, .end_ns = 1000};
-    const struct sum wanted[] = {
+    static const struct torch_window all = {.begin_ns = 0, .end_ns = 1000};
+    static const struct op_sums_wish wish = {.windows = &all, .window_count = 1};
+    static const struct sum wanted[] = {
         {"aten::linear", 1, 100, 60, 70, 0},
         {"aten::mm", 3, 160, 62, 80, 80},
         {"cudaLaunchKernel", 4, 28, 28, 0, 0},
@@ -80,17 +75,28 @@ TEST("op sums: own time is what no child covers, and device time is of all aroun
         {"left", 1, 50, 50, 0, 0},
         {"right", 1, 50, 50, 0, 0},
     };
-    are_sums(&all, 1, wanted, 6);
+    are_sums(trace, &wish, wanted, 6);
+}
+
+TEST("op sums: own time is what no child covers, and device time is of all around the launch")
+{
+    literal_each_split(sites, rows, look);
 }
 
 // The first one begins in no window, so what it launched has no op; the newest window comes first.
-TEST("op sums: what begins in no window is not there, for whoever it called neither")
+static void look_at_windows(struct gait_trace *trace)
 {
-    const struct torch_window windows[] = {{.begin_ns = 105, .end_ns = 250},
-                                           {.begin_ns = 410, .end_ns = 550}};
-    const struct sum wanted[] = {
+    static const struct torch_window windows[] = {{.begin_ns = 105, .end_ns = 250},
+                                                  {.begin_ns = 410, .end_ns = 550}};
+    static const struct op_sums_wish wish = {.windows = windows, .window_count = 2};
+    static const struct sum wanted[] = {
         {"gemm", 3, 0, 0, 75, 75},  {"aten::mm", 2, 120, 37, 0, 0},      {"left", 1, 50, 50, 0, 0},
         {"right", 1, 50, 50, 0, 0}, {"cudaLaunchKernel", 1, 3, 3, 0, 0},
     };
-    are_sums(windows, 2, wanted, 5);
+    are_sums(trace, &wish, wanted, 5);
+}
+
+TEST("op sums: what begins in no window is not there, for whoever it called neither")
+{
+    literal_each_split(sites, rows, look_at_windows);
 }
