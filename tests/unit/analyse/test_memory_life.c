@@ -15,15 +15,15 @@ static const struct literal_site sites[] = {{"cpu_op", "aten::linear"},
                                             {"memory", "cuda:0"},
                                             {0}};
 
-// thread 1  |linear------------------|         |mm----|      |open...
+// thread 1  |linear------------------|           |mm-----|   |open...
 //             |mm-------|
-//            A     B    C    B'      D    E      F'  A          G
+//            A     B    C    B'      D    E   F'  A               G
 // thread 2   |fetch------------------------------------------------|
-//                                                                 H
-// held      100  150  157  107     127  132   102 142          145 147
+//                                                                  H
+// held      100  150  157  107     127  132 102  142             145 147
 // A, and B while mm lasts in linear; C as mm ends and D as linear ends, which they are still in;
 // B is given back; E in no op; F, which nobody took on record, is given back; A is taken again
-// without having been given back; G in an op that never ended; H on the other thread.
+// as mm begins, without having been given back; G in an op that never ended; H on the other thread.
 static const struct literal_row rows[] = {{1, LINEAR, 0, 100, 0, 0, 0},
                                           {1, MM, 20, 60, 0, 1, 0},
                                           {1, MM, 200, 250, 0, 0, 0},
@@ -35,8 +35,8 @@ static const struct literal_row rows[] = {{1, LINEAR, 0, 100, 0, 0, 0},
                                           LITERAL_MEMORY(1, DEVICE, 70, 0xb, -50),
                                           LITERAL_MEMORY(1, DEVICE, 100, 0xd, 20),
                                           LITERAL_MEMORY(1, DEVICE, 150, 0xe, 5),
-                                          LITERAL_MEMORY(1, DEVICE, 210, 0xf, -30),
-                                          LITERAL_MEMORY(1, DEVICE, 220, 0xa, 40),
+                                          LITERAL_MEMORY(1, DEVICE, 160, 0xf, -30),
+                                          LITERAL_MEMORY(1, DEVICE, 200, 0xa, 40),
                                           LITERAL_MEMORY(1, DEVICE, 400, 0x6, 3),
                                           LITERAL_MEMORY(2, DEVICE, 450, 0x8, 2),
                                           {0}};
