@@ -180,6 +180,45 @@ TEST("breakdown: a run's own step may begin before a device did anything, or las
     literal_each_split(sites, rows, look_at_steps);
 }
 
+// Of the rank the span is of both devices; each has it for its own.
+static void look_at_ages(struct gait_trace *trace)
+{
+    struct device_run run;
+    const struct breakdown_rank *made = break_down(&run, trace);
+    if (!made)
+        return;
+    const uint64_t span_ns = (uint64_t)INT64_MAX - 1 - 100;
+    is_u64(made->whole.span_ns, span_ns);
+    is_u64(made->whole.state_ns[DEVICE_COMPUTE], 100);
+    is_u64(made->whole.state_ns[DEVICE_COMPUTE | DEVICE_COMM], span_ns - 100);
+    is_u64(made->whole.state_ns[0], 0);
+    if (is_u64(made->device_count, 2)) {
+        is_u64(made->devices[0].whole.state_ns[DEVICE_COMPUTE], span_ns);
+        is_u64(made->devices[1].whole.state_ns[DEVICE_COMM], span_ns - 100);
+        is_u64(made->devices[1].whole.idle_ns[IDLE_UNKNOWN], 100);
+    }
+    if (is_u64(made->step_count, 1)) {
+        is_u64(made->steps[0].breakdown.span_ns, INT64_MAX - 1);
+        is_u64(made->steps[0].breakdown.idle_ns[IDLE_HOST_LATE], 60); // until the call ends
+        is_u64(made->steps[0].breakdown.idle_ns[IDLE_LAUNCH], 40);
+    }
+    device_run_finish(&run);
+}
+
+TEST("breakdown: work of 292 years on two devices")
+{
+    // step      |1---------------------------------...
+    // thread      |call 1|
+    // device 0           |k 1----------------------...
+    // device 1              |nccl------------------...
+    static const struct literal_row rows[] = {{1, STEP, 0, INT64_MAX - 1, 0, 0, 0},
+                                              {1, LAUNCH, 50, 60, 1, 1, 0},
+                                              {101, KERNEL, 100, INT64_MAX - 1, 1, 0, 0},
+                                              {102, COMM, 200, INT64_MAX - 1, 0, 0, 0},
+                                              {0}};
+    literal_each_split(sites, rows, look_at_ages);
+}
+
 // --- anything ---------------------------------------------------------------------------
 
 enum { MOMENTS = 64, MOST_EVENTS = 12, MOST_STEPS = 4 };

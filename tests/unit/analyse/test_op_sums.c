@@ -100,3 +100,68 @@ TEST("op sums: what begins in no window is not there, for whoever it called neit
 {
     literal_each_split(sites, rows, look_at_windows);
 }
+
+// --- more than a table shows ----------------------------------------------------------------
+
+enum { NESTED = 200 };
+
+static void look_at_nested(struct gait_trace *trace)
+{
+    static const struct torch_window all = {.begin_ns = 0, .end_ns = 10000};
+    static const struct op_sums_wish wish = {.windows = &all, .window_count = 1};
+    static const struct sum wanted[] = {{"aten::mm", 1, 1000, 990, 100, 100},
+                                        {"cudaLaunchKernel", 1, 10, 10, 0, 0},
+                                        {"gemm", 1, 0, 0, 100, 100}};
+    are_sums(trace, &wish, wanted, 3);
+}
+
+TEST("op sums: 200 of one name in each other are one op, whose call and kernel count once")
+{
+    // thread 1  |mm-------------------------------|
+    //            |mm-----------------------------|
+    //              ... 200 of them ...
+    //                      |call 1|
+    // stream                                           |gemm 1|
+    static struct literal_row nested[NESTED + 3];
+    for (int i = 0; i < NESTED; i++)
+        nested[i] = (struct literal_row){1, MM, i, 1000 - i, 0, (uint32_t)i, 0};
+    nested[NESTED] = (struct literal_row){1, LAUNCH, 300, 310, 1, NESTED, 0};
+    nested[NESTED + 1] = (struct literal_row){101, GEMM, 2000, 2100, 1, 0, 0};
+    literal_each_split(sites, nested, look_at_nested);
+}
+
+// Sums of 64 bits go round: three times 2^63 - 102 is 2^63 - 306 beyond 2^64. Rows are linear, mm,
+// the call, gemm.
+static void look_at_ages(struct gait_trace *trace)
+{
+    static const struct torch_window all = {.begin_ns = 0, .end_ns = INT64_MAX};
+    static const struct op_sums_wish wish = {.windows = &all, .window_count = 1};
+    const double device_us = (double)(INT64_MAX - 305) / 1000;
+    const struct gait_op_sums *made;
+    struct gait_ops *ops = NULL;
+    size_t count;
+    if (!ok(!gait_ops_create(&ops)) || !ok(!op_sums_make(ops, trace, &wish, &made, &count)) ||
+        !is_u64(count, 4))
+        return;
+    ok(made[0].device_us == device_us && made[0].self_device_us == 0);
+    ok(made[1].device_us == device_us && made[1].self_device_us == device_us);
+    ok(made[2].device_us == 0 && made[2].cpu_us == 0.01);
+    ok(made[3].device_us == device_us && made[3].count == 3);
+    gait_ops_destroy(ops);
+}
+
+TEST("op sums: times of 292 years, of ops and of what they launched")
+{
+    // thread 1  |linear--------------------------------------------...
+    //             |mm----------------------------------------------...
+    //               |call 1|
+    // streams                |gemm 1-------------------------------...   three of them
+    static const struct literal_row rows_of_ages[] = {{1, LINEAR, 0, INT64_MAX - 1, 0, 0, 0},
+                                                      {1, MM, 10, INT64_MAX - 1, 0, 1, 0},
+                                                      {1, LAUNCH, 20, 30, 1, 2, 0},
+                                                      {101, GEMM, 100, INT64_MAX - 1, 1, 0, 0},
+                                                      {102, GEMM, 100, INT64_MAX - 1, 1, 0, 0},
+                                                      {103, GEMM, 100, INT64_MAX - 1, 1, 0, 0},
+                                                      {0}};
+    literal_each_split(sites, rows_of_ages, look_at_ages);
+}
