@@ -82,3 +82,44 @@ TEST("modules: work of devices is of the module around the op or range that call
 {
     literal_each_split(sites, rows, look);
 }
+
+// The second linear begins as the first one ends, and is in net as far as its begin tells; net of
+// the other thread never ended: it has no time, and is around what comes then.
+static void look_at_ends(struct gait_trace *trace)
+{
+    const struct module_wish wish = {.visit = NULL};
+    struct module_tree tree;
+    if (!ok(!module_tree_make(&tree, trace, &wish)) || !is_u64(tree.count, 3))
+        return;
+    const struct module_node *net = &tree.nodes[1], *linear = &tree.nodes[2];
+    is_str(net->name, "Net_0");
+    is_u64(net->calls[MODULE_FORWARD], 2);
+    is_u64(net->ns[MODULE_FORWARD], 100);
+    is_u64(net->inside_ns, 40 + 70 + 20);
+    is_u64(linear->parent, 1);
+    is_u64(linear->calls[MODULE_FORWARD], 3);
+    is_u64(linear->ns[MODULE_FORWARD], 40 + 70 + 20);
+    is_u64(linear->device_ns[MODULE_FORWARD], 5);
+    is_u64(net->device_ns[MODULE_FORWARD], 0);
+    module_tree_finish(&tree);
+}
+
+TEST("modules: those that meet, that end behind the one around them, and that never ended")
+{
+    // thread 1  |Net-----------------------|
+    //             |Linear---|Linear-------------|
+    //                        |mm: call 1|
+    // thread 2                                    |Net...
+    //                                               |Linear|
+    // stream                                  |gemm 1|
+    static const struct literal_row ends[] = {{1, NET, 0, 100, 0, 0, 0},
+                                              {1, LINEAR, 10, 50, 0, 1, 0},
+                                              {1, LINEAR, 50, 120, 0, 1, 0},
+                                              {1, MM, 50, 80, 0, 2, 0},
+                                              {1, LAUNCH, 50, 60, 1, 3, 0},
+                                              {2, NET, 200, LITERAL_OPEN, 0, 0, 0},
+                                              {2, LINEAR, 210, 230, 0, 1, 0},
+                                              {101, GEMM, 190, 195, 1, 0, 0},
+                                              {0}};
+    literal_each_split(sites, ends, look_at_ends);
+}
