@@ -85,25 +85,6 @@ def test_kernels_are_summed_by_name_and_launching_op(gait, tmp_path):
     assert "aten::mm" in screen and max(map(len, screen.splitlines()[1:])) <= 78
 
 
-def test_kernels_of_146_years_are_told(gait, tmp_path):
-    """Weighted by their time, what they say of themselves left 128 bits: a sanitizer tells."""
-    most = {"est. achieved occupancy %": 9e8, "blocks per SM": 9e8}
-    us, count = 4_600_000_000_000_000, 60
-    events = [on_host("cpu_op", 1, us, "aten::mm"),
-              on_host("cuda_runtime", 2, 1, "cudaLaunchKernel", correlation=1)]  # fmt: skip
-    for stream in range(count):
-        event = kernel(10, us, "gemm", 1, **most)
-        events.append({**event, "tid": stream, "args": {**event["args"], "stream": stream}})
-    (tmp_path / "old.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
-    assert gait("import", "old.json", "-o", "old").returncode == 0
-    for command in ("kernels", "ops", "breakdown"):
-        done = gait(command, "old", "--json")
-        assert (done.returncode, done.stderr) == (0, ""), command
-    (row,) = json.loads(gait("kernels", "old", "--json").stdout)["kernels"]
-    assert (row["calls"], row["op"], row["min_ns"]) == (count, "aten::mm", 1000 * us)
-    assert row["max_ns"] == 1000 * us
-
-
 LAUNCHES = [
     # name of the kernel, its call's thread and time, and the op that it is of
     ("in the inner one", 1, 15, "inner"),

@@ -9,39 +9,14 @@
 #define GAIT_FACT_LITERALS_H
 
 #include "load/run.h"
-#include "support/shard_builder.h"
-
-struct literal_site {
-    const char *category, *name;
-};
-
-struct literal_row {
-    uint32_t track; // from 1 on; 0 ends the list
-    uint32_t site;  // from 1 on
-    int64_t start_ns, end_ns;
-    uint64_t link;
-    uint32_t depth, frame; // of the track: rows of one frame need not follow each other
-};
-
-enum { LITERAL_OPEN = -1 }; // the end of a row that never ended
-
-// Of sites whose category is "memory" or "step" rows are no spans: an event of memory, and a step
-// that a program marked, whose number is the link.
-#define LITERAL_MEMORY(track, site, at_ns, address, bytes)                                         \
-    {track, site, at_ns, bytes, address, 0, 0}
-
-static inline bool literal_is(const struct literal_site *sites, const struct literal_row *row,
-                              const char *category)
-{
-    return strcmp(sites[row->site - 1].category, category) == 0;
-}
+#include "support/literal_frames.h"
 
 struct literal_rank {
     struct shard_builder builder;
     struct gait_trace trace;
 };
 
-enum { LITERAL_MOST_ROWS = 512, LITERAL_DEVICE_TRACKS = 100 };
+enum { LITERAL_DEVICE_TRACKS = 100 };
 
 // Tracks from 101 on are streams, one of each device: 101 of device 0.
 static inline void literal_track(struct shard_builder *builder, uint32_t track)
@@ -59,54 +34,6 @@ static inline void literal_track(struct shard_builder *builder, uint32_t track)
     builder_put(builder, TABLE_TRACK, 0, 2,
                 &(struct builder_rows){.columns = {ids, kinds, NULL, NULL, NULL, parents},
                                        .bytes = {NULL, NULL, keys, names}});
-}
-
-static inline int literal_by_start(const void *left, const void *right)
-{
-    const struct literal_row *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return a->depth < b->depth ? -1 : a->depth > b->depth;
-}
-
-static inline void literal_frame(struct shard_builder *builder, struct literal_row *rows,
-                                 uint32_t count)
-{
-    static uint64_t cells[5][LITERAL_MOST_ROWS];
-    uint64_t last = 0;
-    qsort(rows, count, sizeof *rows, literal_by_start);
-    for (uint32_t i = 0; i < count; i++) {
-        cells[0][i] = (uint64_t)rows[i].start_ns;
-        cells[1][i] = (uint64_t)(rows[i].end_ns - rows[i].start_ns);
-        cells[2][i] = rows[i].site;
-        cells[3][i] = rows[i].depth;
-        cells[4][i] = rows[i].link;
-        last = (uint64_t)rows[i].end_ns > last ? (uint64_t)rows[i].end_ns : last;
-    }
-    if (count)
-        builder_put(builder, TABLE_SPAN, rows->track, count,
-                    &(struct builder_rows){
-                        .columns = {cells[0], cells[1], cells[2], cells[3], NULL, cells[4]},
-                        .first = cells[0][0],
-                        .last = last,
-                        .events = count});
-}
-
-static inline void literal_no_span(struct shard_builder *builder, const struct literal_row *row,
-                                   bool is_step)
-{
-    const uint64_t start = (uint64_t)row->start_ns, end = (uint64_t)row->end_ns,
-                   ticks = end - start, kind = row->end_ns < 0 ? 2 : 1, site = row->site;
-    const struct builder_rows step = {.columns = {&start, &ticks, &row->link},
-                                      .first = start,
-                                      .last = end,
-                                      .events = 1},
-                              memory = {.columns = {&start, &kind, &row->link, &end, NULL, &site},
-                                        .first = start,
-                                        .last = start,
-                                        .events = 1};
-    builder_put(builder, is_step ? TABLE_STEP : TABLE_MEMORY, row->track, 1,
-                is_step ? &step : &memory);
 }
 
 // Frame by frame, track by track.
@@ -163,6 +90,7 @@ static inline void literal_open(struct literal_rank *rank, const struct literal_
             literal_track(builder, rows[i].track);
         is_known[rows[i].track] = true;
     }
+    literal_args_keys(builder);
     literal_frames(builder, sites, rows);
     literal_commit(builder, rows, is_known);
     builder_close(builder);

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "analyse/device/collectives.h"
 
+#include <math.h>
+
 #include "support/fact_splits.h"
 
 enum { REDUCE = 1, REDUCE_TREE, GATHER, GEMM, LAUNCH };
@@ -102,4 +104,58 @@ static void look_at_chosen(struct gait_trace *trace)
 TEST("collectives: of chosen times count those launched then, by the numbers that all have")
 {
     literal_each_split(sites, rows, look_at_chosen);
+}
+
+// --- what kernels say of themselves ---------------------------------------------------------
+
+// Of one name and two groups; bytes are of the larger side.
+static void look_at_told(struct gait_trace *trace)
+{
+    struct collectives found;
+    if (!ok(!collectives_make(&found, trace, NULL)) || !is_u64(found.count, 2))
+        return;
+    const struct collective_sum *first = &found.sums[0], *second = &found.sums[1];
+    is_str(first->kind->name, "all_gather");
+    is_str(first->kind->group, "0");
+    is_str(first->kind->dtype, "BFloat16");
+    is_u64(first->kind->group_size, 4);
+    is_u64(first->calls, 2);
+    is_u64(first->device_ns, 50 + 60);
+    is_u64(first->bytes, 2 * 400 * 2);
+    is_str(second->kind->group, "1");
+    is_u64(second->device_ns, 30);
+    is_u64(second->bytes, 0); // of no type that is known
+    // 1600 bytes in 110 ns, of which each link of 4 carries three quarters
+    ok(fabs(collective_bus_bandwidth(first) - 1600 / 110e-9 * 3 / 4) < 1);
+    ok(isnan(collective_bus_bandwidth(second)));
+    collectives_finish(&found);
+}
+
+TEST("collectives: by name and group as the kernels say, whatever these are called")
+{
+    // stream 1  |ring of group 0|  |tree of group 0|
+    // stream 2     |gather of group 1|
+    static const struct literal_arg args[] = {{REDUCE, "Collective name", "all_gather", 0},
+                                              {REDUCE, "Process Group Name", "0", 0},
+                                              {REDUCE, "dtype", "BFloat16", 0},
+                                              {REDUCE, "In msg nelems", NULL, 100},
+                                              {REDUCE, "Out msg nelems", NULL, 400},
+                                              {REDUCE, "Group size", NULL, 4},
+                                              {REDUCE_TREE, "Collective name", "all_gather", 0},
+                                              {REDUCE_TREE, "Process Group Name", "0", 0},
+                                              {REDUCE_TREE, "dtype", "BFloat16", 0},
+                                              {REDUCE_TREE, "In msg nelems", NULL, 400},
+                                              {REDUCE_TREE, "Group size", NULL, 4},
+                                              {GATHER, "Collective name", "all_gather", 0},
+                                              {GATHER, "Process Group Name", "1", 0},
+                                              {GATHER, "dtype", "Complex", 0},
+                                              {GATHER, "In msg nelems", NULL, 100},
+                                              {0}};
+    static const struct literal_row told[] = {{101, REDUCE, 0, 50, 0, 0, 0},
+                                              {101, REDUCE_TREE, 60, 120, 0, 0, 0},
+                                              {102, GATHER, 20, 50, 0, 0, 0},
+                                              {0}};
+    literal_args = args;
+    literal_each_split(sites, told, look_at_told);
+    literal_args = NULL;
 }

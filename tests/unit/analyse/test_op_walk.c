@@ -169,3 +169,68 @@ TEST("op walk: a walker that has had enough ends the walk")
     torch_phases_finish(&phases);
     literal_close(&rank);
 }
+
+// --- backward -------------------------------------------------------------------------------
+
+enum { IN_NET = 1, NODE, LONE, NET_1, NET_2, INNER, BACKWARD_PHASE };
+
+static const struct literal_site backward_sites[] = {
+    {"cpu_op", "linear"},       {"cpu_op", "LinearBackward"},
+    {"cpu_op", "LoneBackward"}, {"module", "net 1"},
+    {"module", "net 2"},        {"cpu_op", "mm"},
+    {"phase", "backward"},      {0}};
+static const struct literal_arg backward_args[] = {{IN_NET, "seq", NULL, 7}, {NODE, "seq", NULL, 7},
+                                                   {NODE, "scope", NULL, 1}, {LONE, "seq", NULL, 9},
+                                                   {LONE, "scope", NULL, 1}, {0}};
+
+// The second linear of number 7 made the node that goes backward, also for what it calls; of 9
+// no forward is on record. A backward that runs within a module is that module's.
+static void look_at_backward(struct gait_trace *trace)
+{
+    static const struct place wanted[] = {
+        {IN_NET, 10, NOTHING, NET_1, TORCH_OTHER, 0},
+        {IN_NET, 110, NOTHING, NET_2, TORCH_OTHER, 0},
+        {NODE, 200, NOTHING, NOTHING, TORCH_OTHER, 0},
+        {INNER, 210, NODE, NET_2, TORCH_BACKWARD, 1},
+        {LONE, 250, NOTHING, NOTHING, TORCH_OTHER, 0},
+        {INNER, 260, LONE, NOTHING, TORCH_BACKWARD, 1},
+        {NODE, 310, NOTHING, NET_1, TORCH_BACKWARD, 0},
+        {INNER, 320, NODE, NET_1, TORCH_BACKWARD, 1},
+    };
+    struct seen seen = {.count = 0};
+    struct torch_phases phases;
+    struct inventory survey;
+    if (!ok(!torch_phases_init(&phases, trace)) || !ok(!inventory_make(&survey, trace, &phases)))
+        return;
+    struct op_walk walk = {.trace = trace, .phases = &phases, .survey = &survey};
+    op_walk_add(&walk, &(struct op_walker){.visit = see, .context = &seen});
+    ok(!op_walk_all(&walk));
+    are_places(&seen, wanted, sizeof wanted / sizeof wanted[0]);
+    inventory_finish(&survey);
+    torch_phases_finish(&phases);
+}
+
+TEST("op walk: what goes backward is of the module of its forward, by the node's number")
+{
+    // thread 1  |net 1----| |net 2----|                      |backward-----------|
+    //            |linear 7|  |linear 7|                       |net 1------------|
+    //                                                          |node 7, mm in it|
+    // thread 2                         |node 7----| |lone 9--|
+    //                                    |mm|         |mm|
+    static const struct literal_row rows_of_both[] = {{1, NET_1, 0, 50, 0, 0, 0},
+                                                      {1, IN_NET, 10, 40, 0, 1, 0},
+                                                      {1, NET_2, 100, 150, 0, 0, 0},
+                                                      {1, IN_NET, 110, 140, 0, 1, 0},
+                                                      {2, NODE, 200, 240, 0, 0, 0},
+                                                      {2, INNER, 210, 220, 0, 1, 0},
+                                                      {2, LONE, 250, 280, 0, 0, 0},
+                                                      {2, INNER, 260, 270, 0, 1, 0},
+                                                      {1, BACKWARD_PHASE, 300, 400, 0, 0, 0},
+                                                      {1, NET_1, 305, 350, 0, 1, 0},
+                                                      {1, NODE, 310, 340, 0, 2, 0},
+                                                      {1, INNER, 320, 330, 0, 3, 0},
+                                                      {0}};
+    literal_args = backward_args;
+    literal_each_split(backward_sites, rows_of_both, look_at_backward);
+    literal_args = NULL;
+}
