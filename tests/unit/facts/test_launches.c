@@ -133,12 +133,8 @@ TEST("launches: of a thread without ops the op that began last, of one with ops 
                                        {101, KERNEL, 97, 98, 2, 0, 0},
                                        {101, KERNEL, 99, 100, 3, 0, 0},
                                        {0}};
-    struct told told[8];
-    if (!is_u64(tell(rows, 0, 0, told), 3))
-        return;
-    is_u64(told[0].op, INNER);
-    is_u64(told[1].op, OUTER);
-    is_u64(told[2].op, GAIT_NO_SITE);
+    static const struct told wanted[] = {{INNER, 20, 2}, {OUTER, 50, 1}, {GAIT_NO_SITE, 60, -1}};
+    are_told(rows, wanted, 3);
 }
 
 TEST("launches: what a thread has later counts from its first row on, in slices of any size")
@@ -148,11 +144,7 @@ TEST("launches: what a thread has later counts from its first row on, in slices 
     const struct literal_row rows[] = {{1, OUTER, 0, 100, 0, 0, 0},    {2, LAUNCH, 20, 22, 1, 0, 0},
                                        {2, INNER, 60, 70, 0, 0, 1},    {1, INNER, 80, 90, 0, 1, 1},
                                        {101, KERNEL, 30, 40, 1, 0, 0}, {0}};
-    for (size_t slice_rows = 1; slice_rows < 6; slice_rows++) {
-        struct told told[8];
-        if (is_u64(tell(rows, slice_rows, 0, told), 1))
-            is_u64(told[0].op, GAIT_NO_SITE);
-    }
+    are_told(rows, &(struct told){GAIT_NO_SITE, 20, -1}, 1);
 }
 
 TEST("launches: a number that is used again is of the later call, a forgotten one of none")
