@@ -124,10 +124,10 @@ static void look_at_told(struct gait_trace *trace)
     is_u64(first->bytes, 2 * 400 * 2);
     is_str(second->kind->group, "1");
     is_u64(second->device_ns, 30);
-    is_u64(second->bytes, 0); // of no type that is known
+    is_u64(second->bytes, 100 * 2);
     // 1600 bytes in 110 ns, of which each link of 4 carries three quarters
     ok(fabs(collective_bus_bandwidth(first) - 1600 / 110e-9 * 3 / 4) < 1);
-    ok(isnan(collective_bus_bandwidth(second)));
+    ok(fabs(collective_bus_bandwidth(second) - 200 / 30e-9 * 3 / 4) < 1);
     collectives_finish(&found);
 }
 
@@ -148,7 +148,8 @@ TEST("collectives: by name and group as the kernels say, whatever these are call
                                               {REDUCE_TREE, "Group size", NULL, 4},
                                               {GATHER, "Collective name", "all_gather", 0},
                                               {GATHER, "Process Group Name", "1", 0},
-                                              {GATHER, "dtype", "Complex", 0},
+                                              {GATHER, "dtype", "BFloat16", 0},
+                                              {GATHER, "Group size", NULL, 4},
                                               {GATHER, "In msg nelems", NULL, 100},
                                               {0}};
     static const struct literal_row told[] = {{101, REDUCE, 0, 50, 0, 0, 0},

@@ -15,7 +15,7 @@ static const struct literal_site sites[] = {{"cpu_op", "aten::linear"},
                                             {"memory", "cuda:0"},
                                             {0}};
 
-// thread 1  |linear------------------|           |mm-----|   |open...
+// thread 1  |linear------------------|           |mm-----|fetch|open...
 //             |mm-------|
 //            A     B    C    B'      D    E   F'  A               G
 // thread 2   |fetch------------------------------------------------|
@@ -27,6 +27,7 @@ static const struct literal_site sites[] = {{"cpu_op", "aten::linear"},
 static const struct literal_row rows[] = {{1, LINEAR, 0, 100, 0, 0, 0},
                                           {1, MM, 20, 60, 0, 1, 0},
                                           {1, MM, 200, 250, 0, 0, 0},
+                                          {1, FETCH, 250, 300, 0, 0, 0},
                                           {1, OPEN, 300, LITERAL_OPEN, 0, 0, 0},
                                           {2, FETCH, 5, 500, 0, 0, 0},
                                           LITERAL_MEMORY(1, DEVICE, 10, 0xa, 100),
@@ -84,6 +85,7 @@ static void look(struct gait_trace *trace)
         {"fetch", 1, 2, 0, 0, 1, 2},
     };
     struct memory_life life;
+    char path[80];
     if (!ok(!memory_life_make(&life, trace)))
         return;
     if (is_u64(life.device_count, 1))
@@ -91,6 +93,8 @@ static void look(struct gait_trace *trace)
     if (is_u64(life.holder_count, 5))
         for (size_t i = 0; i < 5; i++)
             is_holder(&life.holders[i], &wanted[i]);
+    memory_owners_path(&life.owners, life.holders[3].place, path, sizeof path);
+    is_str(path, "aten::open"); // fetch is over when it begins
     memory_life_finish(&life);
 }
 

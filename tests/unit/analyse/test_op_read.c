@@ -95,3 +95,18 @@ TEST("op read: of a time, those that begin in it, and no kernel of an op before"
 {
     literal_each_split(sites, rows, look_at_some);
 }
+
+// In one slice alone: in another one the call is not known yet (docs/decisions/0022-facts.md).
+TEST("op read: a kernel that a device's clock puts in front of its call is of its op")
+{
+    static const struct literal_row early[] = {{1, MM, 0, 100000, 0, 0, 0},
+                                               {1, LAUNCH, 50000, 60000, 1, 1, 0},
+                                               {101, GEMM, 40000, 45000, 1, 0, 0},
+                                               {0}};
+    static const struct listed wanted[] = {
+        {"mm", 1, 0, 100, 5, 0}, {"gemm", 0, 40, 45, 0, 0}, {"launch", 1, 50, 60, 0, 0}};
+    struct literal_rank rank;
+    literal_open(&rank, sites, early);
+    are_listed(&rank.trace, 0, 100000, wanted, 3);
+    literal_close(&rank);
+}

@@ -121,7 +121,7 @@ static const struct place some[] = {
 
 static void look(struct gait_trace *trace)
 {
-    struct seen whole = {.count = 0}, part = {.count = 0};
+    struct seen whole = {.count = 0}, part = {.count = 0}, none = {.count = 0};
     struct torch_phases phases;
     struct inventory survey;
     uint32_t parents[DEVICE + 1];
@@ -132,7 +132,9 @@ static void look(struct gait_trace *trace)
         .trace = trace, .phases = &phases, .survey = &survey, .module_parents = parents};
     op_walk_add(&walk, &(struct op_walker){.visit = see, .context = &whole});
     op_walk_add(&walk, &(struct op_walker){see, &part, 70, 140});
+    op_walk_add(&walk, &(struct op_walker){see, &none, 75, 85}); // mm 2 ends, c has not begun
     ok(!op_walk_all(&walk));
+    is_u64(none.count, 0);
     are_places(&whole, all, sizeof all / sizeof all[0]);
     are_places(&part, some, sizeof some / sizeof some[0]);
     is_u64(parents[NET], TORCH_NOWHERE);
@@ -172,19 +174,20 @@ TEST("op walk: a walker that has had enough ends the walk")
 
 // --- backward -------------------------------------------------------------------------------
 
-enum { IN_NET = 1, NODE, LONE, NET_1, NET_2, INNER, BACKWARD_PHASE };
+enum { IN_NET = 1, NODE, LONE, NET_1, NET_2, INNER, PHASE };
 
 static const struct literal_site backward_sites[] = {
     {"cpu_op", "linear"},       {"cpu_op", "LinearBackward"},
     {"cpu_op", "LoneBackward"}, {"module", "net 1"},
     {"module", "net 2"},        {"cpu_op", "mm"},
-    {"phase", "backward"},      {0}};
+    {"phase", "forward"},       {0}};
 static const struct literal_arg backward_args[] = {{IN_NET, "seq", NULL, 7}, {NODE, "seq", NULL, 7},
                                                    {NODE, "scope", NULL, 1}, {LONE, "seq", NULL, 9},
                                                    {LONE, "scope", NULL, 1}, {0}};
 
 // The second linear of number 7 made the node that goes backward, also for what it calls; of 9
-// no forward is on record. A backward that runs within a module is that module's.
+// no forward is on record. A backward that runs within a module is that module's, and so in its
+// phase; a forward op within a backward makes no node.
 static void look_at_backward(struct gait_trace *trace)
 {
     static const struct place wanted[] = {
@@ -194,8 +197,10 @@ static void look_at_backward(struct gait_trace *trace)
         {INNER, 210, NODE, NET_2, TORCH_BACKWARD, 1},
         {LONE, 250, NOTHING, NOTHING, TORCH_OTHER, 0},
         {INNER, 260, LONE, NOTHING, TORCH_BACKWARD, 1},
-        {NODE, 310, NOTHING, NET_1, TORCH_BACKWARD, 0},
-        {INNER, 320, NODE, NET_1, TORCH_BACKWARD, 1},
+        {NODE, 310, NOTHING, NET_1, TORCH_FORWARD, 0},
+        {IN_NET, 320, NODE, NET_1, TORCH_FORWARD, 1},
+        {NODE, 420, NOTHING, NOTHING, TORCH_OTHER, 0},
+        {INNER, 430, NODE, NET_2, TORCH_BACKWARD, 1},
     };
     struct seen seen = {.count = 0};
     struct torch_phases phases;
@@ -212,11 +217,11 @@ static void look_at_backward(struct gait_trace *trace)
 
 TEST("op walk: what goes backward is of the module of its forward, by the node's number")
 {
-    // thread 1  |net 1----| |net 2----|                      |backward-----------|
-    //            |linear 7|  |linear 7|                       |net 1------------|
-    //                                                          |node 7, mm in it|
-    // thread 2                         |node 7----| |lone 9--|
-    //                                    |mm|         |mm|
+    // thread 1  |net 1----| |net 2----|                      |forward-----------------|
+    //            |linear 7|  |linear 7|                       |net 1----------------|
+    //                                                          |node 7, linear in it|
+    // thread 2                         |node 7----| |lone 9--|                        |node 7----|
+    //                                    |mm|         |mm|                              |mm|
     static const struct literal_row rows_of_both[] = {{1, NET_1, 0, 50, 0, 0, 0},
                                                       {1, IN_NET, 10, 40, 0, 1, 0},
                                                       {1, NET_2, 100, 150, 0, 0, 0},
@@ -225,10 +230,12 @@ TEST("op walk: what goes backward is of the module of its forward, by the node's
                                                       {2, INNER, 210, 220, 0, 1, 0},
                                                       {2, LONE, 250, 280, 0, 0, 0},
                                                       {2, INNER, 260, 270, 0, 1, 0},
-                                                      {1, BACKWARD_PHASE, 300, 400, 0, 0, 0},
+                                                      {1, PHASE, 300, 400, 0, 0, 0},
                                                       {1, NET_1, 305, 350, 0, 1, 0},
                                                       {1, NODE, 310, 340, 0, 2, 0},
-                                                      {1, INNER, 320, 330, 0, 3, 0},
+                                                      {1, IN_NET, 320, 330, 0, 3, 0},
+                                                      {2, NODE, 420, 450, 0, 0, 0},
+                                                      {2, INNER, 430, 440, 0, 1, 0},
                                                       {0}};
     literal_args = backward_args;
     literal_each_split(backward_sites, rows_of_both, look_at_backward);

@@ -154,3 +154,48 @@ TEST("path graph: autograd's thread works while the one that makes the steps doe
         {1, STEP, 0, 100, 1, 0, 0}, {2, ENGINE, 20, 50, 0, 0, 0}, {1, ADD, 65, 85, 0, 1, 0}, {0}};
     literal_each_split(sites, rows, look_at_engine);
 }
+
+// Step 1, backward: 1000, 2000 until the host knew of gemm 2, which waited 10000 for the copy. Step
+// 2: what follows the call that waited for nothing, the call, what follows the one that waited,
+// gemm 3 twice with 10 between, of its way to the device what is of the step: the copy and gemm 2
+// are too long over.
+static void look_at_waits(struct gait_trace *trace)
+{
+    static const struct piece first[] = {
+        {PATH_DEPENDENCY, "gemm", 10000}, {PATH_SYNC, "cudaStreamSynchronize", 2000},
+        {PATH_HOST, "other", 1000 + 10},  {PATH_KERNEL, "gemm", 1000},
+        {PATH_COPY, "copy", 900},         {PATH_LAUNCH, "copy", 90}};
+    static const struct piece second[] = {
+        {PATH_HOST, "other", 9500 + 6000},          {PATH_LAUNCH, "gemm", 2001},
+        {PATH_SYNC, "cudaStreamSynchronize", 1000}, {PATH_KERNEL, "gemm", 490 + 499},
+        {PATH_CALL, "cudaStreamSynchronize", 500},  {PATH_STREAM, "gemm", 10}};
+    struct path_graph graph;
+    if (!make(&graph, trace) || !is_u64(graph.marks.step_count, 2))
+        return;
+    is_path(&graph, 0, first, 6);
+    is_path(&graph, 1, second, 6);
+    path_graph_finish(&graph);
+}
+
+TEST("path graph: work waits for another stream's that ended 10 us before, not for what is older")
+{
+    // step      |1----------------------|       |2---------------------------------|
+    // thread     calls 1, 2, 3   |sync---|         |sync---|       |sync| of nothing
+    // stream 1    |copy 1|
+    // stream 2                 |gemm 2|
+    // stream 3                                    |gemm 3| |gemm 3|
+    static const struct literal_row waits[] = {{1, STEP, 0, 15000, 1, 0, 0},
+                                               {1, LAUNCH, 10, 20, 1, 1, 0},
+                                               {1, LAUNCH, 20, 30, 2, 1, 0},
+                                               {1, LAUNCH, 30, 40, 3, 1, 0},
+                                               {1, SYNC, 11500, 14000, 0, 1, 0},
+                                               {1, STEP, 20000, 40000, 2, 0, 0},
+                                               {1, SYNC, 22300, 24000, 0, 1, 0},
+                                               {1, SYNC, 30000, 30500, 0, 1, 0},
+                                               {101, COPY, 100, 1000, 1, 0, 0},
+                                               {102, GEMM, 11000, 12000, 2, 0, 0},
+                                               {103, GEMM, 22001, 22500, 3, 0, 0},
+                                               {103, GEMM, 22510, 23000, 3, 0, 0},
+                                               {0}};
+    literal_each_split(sites, waits, look_at_waits);
+}
