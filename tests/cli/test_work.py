@@ -117,11 +117,36 @@ def takings(i):
              "tid": 1, "ts": i + 1, "args": where}]  # fmt: skip
 
 
+def overheads(i):
+    """A call and what the profiler took, longer and of no call, all at one moment; first an op
+    and a kernel."""
+    once = [("cpu_op", "a", i, 1), ("kernel", "k", i, 1)] if i == 1 else []
+    both = [("cuda_runtime", "launch", i, 1), ("overhead", "flush", 10**6 + i, 2)]
+    return [{"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": 1, "dur": us,
+             "args": {"correlation": link}}
+            for category, name, link, us in once + both]  # fmt: skip
+
+
+def nested_takings(i):
+    """An op within all those before, and what it takes."""
+    op, taking = takings(i)
+    return [{**op, "pid": 1, "ts": 2 * i, "dur": 1e6 - 4 * i},
+            {**taking, "pid": 1, "ts": 2 * i + 1}]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("command", "rows", "count"), [("modules", modules, 4000), ("memory", takings, 500)]
+    ("command", "rows", "count"),
+    [
+        ("modules", modules, 4000),
+        ("memory", takings, 500),
+        ("memory", nested_takings, 4000),
+        ("ops", overheads, 4000),
+    ],
+    ids=["modules", "processes", "nest", "overhead"],
 )
 def test_an_answer_takes_twice_the_work(build, tmp_path, command, rows, count):
-    """A module went past all that were beside it, and the cursor of a process past all frames."""
+    """A module went past all that were beside it, the cursor of a process past all frames, an
+    allocation through all ops around it, and a row of overhead past all calls of its moment."""
     least = []
     for many in (count, 2 * count):
         source, folder = tmp_path / f"{many}.json", tmp_path / str(many)

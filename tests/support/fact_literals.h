@@ -9,29 +9,15 @@
 #define GAIT_FACT_LITERALS_H
 
 #include "load/run.h"
-#include "support/shard_builder.h"
+#include "support/literal_frames.h"
 #include "vocabulary/metadata.h"
-
-struct literal_site {
-    const char *category, *name;
-};
-
-struct literal_row {
-    uint32_t track; // from 1 on; 0 ends the list
-    uint32_t site;  // from 1 on
-    int64_t start_ns, end_ns;
-    uint64_t link;
-    uint32_t depth, frame; // of the track: rows of one frame need not follow each other
-};
-
-enum { LITERAL_OPEN = -1 }; // the end of a row that never ended
 
 struct literal_rank {
     struct shard_builder builder;
     struct gait_trace trace;
 };
 
-enum { LITERAL_MOST_ROWS = 512, LITERAL_DEVICE_TRACKS = 100 };
+enum { LITERAL_DEVICE_TRACKS = 100 };
 
 // Tracks from 101 on are streams, one of each device: 101 of device 0.
 static inline void literal_track(struct shard_builder *builder, uint32_t track)
@@ -51,39 +37,9 @@ static inline void literal_track(struct shard_builder *builder, uint32_t track)
                                        .bytes = {NULL, NULL, keys, names}});
 }
 
-static inline int literal_by_start(const void *left, const void *right)
-{
-    const struct literal_row *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return a->depth < b->depth ? -1 : a->depth > b->depth;
-}
-
-static inline void literal_frame(struct shard_builder *builder, struct literal_row *rows,
-                                 uint32_t count)
-{
-    static uint64_t cells[5][LITERAL_MOST_ROWS];
-    uint64_t last = 0;
-    qsort(rows, count, sizeof *rows, literal_by_start);
-    for (uint32_t i = 0; i < count; i++) {
-        cells[0][i] = (uint64_t)rows[i].start_ns;
-        cells[1][i] = (uint64_t)(rows[i].end_ns - rows[i].start_ns);
-        cells[2][i] = rows[i].site;
-        cells[3][i] = rows[i].depth;
-        cells[4][i] = rows[i].link;
-        last = (uint64_t)rows[i].end_ns > last ? (uint64_t)rows[i].end_ns : last;
-    }
-    if (count)
-        builder_put(builder, TABLE_SPAN, rows->track, count,
-                    &(struct builder_rows){
-                        .columns = {cells[0], cells[1], cells[2], cells[3], NULL, cells[4]},
-                        .first = cells[0][0],
-                        .last = last,
-                        .events = count});
-}
-
 // Frame by frame, track by track.
-static inline void literal_frames(struct shard_builder *builder, const struct literal_row *rows)
+static inline void literal_frames(struct shard_builder *builder, const struct literal_site *sites,
+                                  const struct literal_row *rows)
 {
     static struct literal_row own[LITERAL_MOST_ROWS];
     bool is_done[LITERAL_MOST_ROWS] = {false};
@@ -93,7 +49,10 @@ static inline void literal_frames(struct shard_builder *builder, const struct li
             if (rows[k].track != rows[i].track || rows[k].frame != rows[i].frame)
                 continue;
             is_done[k] = k != i;
-            if (rows[k].end_ns != LITERAL_OPEN)
+            const bool is_step = literal_is(sites, &rows[k], "step");
+            if (is_step || literal_is(sites, &rows[k], "memory"))
+                literal_no_span(builder, &rows[k], is_step);
+            else if (rows[k].end_ns != LITERAL_OPEN)
                 own[count++] = rows[k];
         }
         literal_frame(builder, own, count);
@@ -115,9 +74,11 @@ static inline void literal_commit(struct shard_builder *builder, const struct li
     builder_put(builder, TABLE_COMMIT, 0, count, &(struct builder_rows){.columns = {tracks}});
 }
 
-static inline void literal_build(struct shard_builder *builder, const struct literal_site *sites,
-                                 const struct literal_row *rows, const char *import)
+// `import`: JSON, of another tool's trace; NULL: gait's own.
+static inline void literal_open_as(struct literal_rank *rank, const struct literal_site *sites,
+                                   const struct literal_row *rows, const char *import)
 {
+    struct shard_builder *builder = &rank->builder;
     bool is_known[2 * LITERAL_DEVICE_TRACKS] = {false};
     builder_must(shard_out_open_memory(&builder->out), "a writer");
     builder_must(table_write_schema_foreign(&builder->out.tables), "the schema");
@@ -133,17 +94,11 @@ static inline void literal_build(struct shard_builder *builder, const struct lit
             literal_track(builder, rows[i].track);
         is_known[rows[i].track] = true;
     }
-    literal_frames(builder, rows);
+    literal_args_keys(builder);
+    literal_frames(builder, sites, rows);
     literal_commit(builder, rows, is_known);
     builder_close(builder);
-}
-
-// `import`: JSON, of another tool's trace; NULL: gait's own.
-static inline void literal_open_as(struct literal_rank *rank, const struct literal_site *sites,
-                                   const struct literal_row *rows, const char *import)
-{
-    literal_build(&rank->builder, sites, rows, import);
-    const struct slice bytes = {rank->builder.out.memory.bytes, rank->builder.out.memory.used};
+    const struct slice bytes = {builder->out.memory.bytes, builder->out.memory.used};
     builder_must(run_open_memory(&rank->trace.run, bytes), "a trace");
 }
 

@@ -4,9 +4,8 @@
 #define _GNU_SOURCE
 #include "analyse/device/device_run.h"
 #include "analyse/device/device_sweep.h"
-#include "support/fact_literals.h"
+#include "support/fact_splits.h"
 #include "support/random_values.h"
-#include "support/tap.h"
 
 enum { KERNEL = 1, COMM, COPY, LAUNCH, DRIVER, STEP, OTHER_STEP, INPUT, SYNC };
 
@@ -21,47 +20,18 @@ static const struct literal_site sites[] = {{"kernel", "k"},
                                             {"cuda_runtime", "cudaDeviceSynchronize"},
                                             {0}};
 
-static struct literal_rank rank;
-
-// The only rank of a trace of these rows.
-static const struct breakdown_rank *break_down(struct device_run *run,
-                                               const struct literal_row *rows)
+// The only rank of a trace.
+static const struct breakdown_rank *break_down(struct device_run *run, struct gait_trace *trace)
 {
-    literal_open(&rank, sites, rows);
-    const bool is_made = !device_run_make(run, &rank.trace, NULL) && run->count == 1;
+    const bool is_made = !device_run_make(run, trace, NULL) && run->count == 1;
     ok(is_made);
     return is_made ? run->ranks : NULL;
 }
 
-static void finish(struct device_run *run)
+static void look(struct gait_trace *trace)
 {
-    device_run_finish(run);
-    literal_close(&rank);
-}
-
-TEST("breakdown: a rank worked out by hand")
-{
-    const struct literal_row rows[] = {
-        {101, KERNEL, 10000, 20000, 1, 0, 0},
-        {101, COMM, 15000, 18000, 2, 0, 1}, // communication under it
-        {101, COMM, 18000, 30000, 2, 0, 1}, // and on its own from 20000 on
-        {101, COPY, 32000, 40000, 3, 0, 0}, // launched long ago: 2000 behind the one before
-        {101, KERNEL, 60000, 70000, 4, 0,
-         0}, // launched at 50000 to 55000: 15000 late, 5000 on its way
-        {101, KERNEL, 90000, 95000, 5, 0, 0}, // launched before 70000, and yet 20000 later
-        {101, KERNEL, 96000, 96000, 0, 0, 0}, // no time, but the end of the span
-        {1, LAUNCH, 1000, 2000, 1, 0, 0},
-        {1, LAUNCH, 2000, 3000, 2, 0, 0},
-        {1, LAUNCH, 3000, 4000, 3, 0, 0},
-        {1, LAUNCH, 50000, 55000, 4, 0, 1},
-        {1, DRIVER, 51000, 52000, 4, 1, 1}, // the driver's call within
-        {1, LAUNCH, 65000, 66000, 5, 0, 1},
-        {2, STEP, 5000, 45000, 0, 0, 0},
-        {3, STEP, 5000, 45000, 0, 0, 0}, // the same as an annotation
-        {2, OTHER_STEP, 45000, 99000, 0, 0, 0},
-        {0}};
     struct device_run run;
-    const struct breakdown_rank *made = break_down(&run, rows);
+    const struct breakdown_rank *made = break_down(&run, trace);
     if (!made)
         return;
     const uint64_t *state = made->whole.state_ns, *idle = made->whole.idle_ns;
@@ -83,17 +53,37 @@ TEST("breakdown: a rank worked out by hand")
         is_u64(made->steps[1].breakdown.span_ns, 54000);
         is_u64(made->steps[1].breakdown.idle_ns[IDLE_HOST_LATE], 10000 + 4000);
     }
-    finish(&run);
+    device_run_finish(&run);
 }
 
-TEST("breakdown: devices apart, each over the rank's own time")
+TEST("breakdown: a rank worked out by hand")
 {
-    const struct literal_row rows[] = {
-        {101, KERNEL, 1000, 2000, 0, 0, 0}, {102, KERNEL, 1500, 3000, 0, 0, 0},
-        {1, SYNC, 2100, 7000, 0, 0, 0},     {1, INPUT, 5000, 6000, 0, 0, 0},
-        {101, COPY, 9000, 9500, 0, 0, 0},   {0}};
+    static const struct literal_row rows[] = {
+        {101, KERNEL, 10000, 20000, 1, 0, 0},
+        {101, COMM, 15000, 18000, 2, 0, 1}, // communication under it
+        {101, COMM, 18000, 30000, 2, 0, 1}, // and on its own from 20000 on
+        {101, COPY, 32000, 40000, 3, 0, 0}, // launched long ago: 2000 behind the one before
+        {101, KERNEL, 60000, 70000, 4, 0,
+         0}, // launched at 50000 to 55000: 15000 late, 5000 on its way
+        {101, KERNEL, 90000, 95000, 5, 0, 0}, // launched before 70000, and yet 20000 later
+        {101, KERNEL, 96000, 96000, 0, 0, 0}, // no time, but the end of the span
+        {1, LAUNCH, 1000, 2000, 1, 0, 0},
+        {1, LAUNCH, 2000, 3000, 2, 0, 0},
+        {1, LAUNCH, 3000, 4000, 3, 0, 0},
+        {1, LAUNCH, 50000, 55000, 4, 0, 1},
+        {1, DRIVER, 51000, 52000, 4, 1, 1}, // the driver's call within
+        {1, LAUNCH, 65000, 66000, 5, 0, 1},
+        {2, STEP, 5000, 45000, 0, 0, 0},
+        {3, STEP, 5000, 45000, 0, 0, 0}, // the same as an annotation
+        {2, OTHER_STEP, 45000, 99000, 0, 0, 0},
+        {0}};
+    literal_each_split(sites, rows, look);
+}
+
+static void look_at_devices(struct gait_trace *trace)
+{
     struct device_run run;
-    const struct breakdown_rank *made = break_down(&run, rows);
+    const struct breakdown_rank *made = break_down(&run, trace);
     if (!made)
         return;
     is_u64(made->whole.span_ns, 8500);
@@ -115,7 +105,16 @@ TEST("breakdown: devices apart, each over the rank's own time")
         is_u64(second->whole.idle_ns[IDLE_UNKNOWN], 500);
         is_u64(second->whole.idle_ns[IDLE_HOST_LATE], 6500); // nothing came any more
     }
-    finish(&run);
+    device_run_finish(&run);
+}
+
+TEST("breakdown: devices apart, each over the rank's own time")
+{
+    static const struct literal_row rows[] = {
+        {101, KERNEL, 1000, 2000, 0, 0, 0}, {102, KERNEL, 1500, 3000, 0, 0, 0},
+        {1, SYNC, 2100, 7000, 0, 0, 0},     {1, INPUT, 5000, 6000, 0, 0, 0},
+        {101, COPY, 9000, 9500, 0, 0, 0},   {0}};
+    literal_each_split(sites, rows, look_at_devices);
 }
 
 TEST("breakdown: several windows add up, what lies between them is nobody's")
@@ -153,14 +152,10 @@ TEST("breakdown: several windows add up, what lies between them is nobody's")
     device_sweep_free(&sweep);
 }
 
-TEST("breakdown: a run's own step may begin before a device did anything, or last longer")
+static void look_at_steps(struct gait_trace *trace)
 {
-    const struct literal_row rows[] = {
-        {1, STEP, 10, 100, 0, 0, 0},           {1, LAUNCH, 20, 30, 1, 0, 0},
-        {101, KERNEL, 40, 60, 1, 0, 0},        {1, OTHER_STEP, 200, 300, 0, 0, 0},
-        {1, STEP, 400, LITERAL_OPEN, 0, 0, 0}, {0}};
     struct device_run run;
-    const struct breakdown_rank *made = break_down(&run, rows);
+    const struct breakdown_rank *made = break_down(&run, trace);
     if (!made)
         return;
     if (is_u64(made->step_count, 2)) {
@@ -173,7 +168,55 @@ TEST("breakdown: a run's own step may begin before a device did anything, or las
         is_u64(second->idle_ns[IDLE_HOST_LATE], 100);
     }
     is_u64(made->whole.span_ns, 20);
-    finish(&run);
+    device_run_finish(&run);
+}
+
+TEST("breakdown: a run's own step may begin before a device did anything, or last longer")
+{
+    static const struct literal_row rows[] = {
+        {1, STEP, 10, 100, 0, 0, 0},           {1, LAUNCH, 20, 30, 1, 0, 0},
+        {101, KERNEL, 40, 60, 1, 0, 0},        {1, OTHER_STEP, 200, 300, 0, 0, 0},
+        {1, STEP, 400, LITERAL_OPEN, 0, 0, 0}, {0}};
+    literal_each_split(sites, rows, look_at_steps);
+}
+
+// Of the rank the span is of both devices; each has it for its own.
+static void look_at_ages(struct gait_trace *trace)
+{
+    struct device_run run;
+    const struct breakdown_rank *made = break_down(&run, trace);
+    if (!made)
+        return;
+    const uint64_t span_ns = (uint64_t)INT64_MAX - 1 - 100;
+    is_u64(made->whole.span_ns, span_ns);
+    is_u64(made->whole.state_ns[DEVICE_COMPUTE], 100);
+    is_u64(made->whole.state_ns[DEVICE_COMPUTE | DEVICE_COMM], span_ns - 100);
+    is_u64(made->whole.state_ns[0], 0);
+    if (is_u64(made->device_count, 2)) {
+        is_u64(made->devices[0].whole.state_ns[DEVICE_COMPUTE], span_ns);
+        is_u64(made->devices[1].whole.state_ns[DEVICE_COMM], span_ns - 100);
+        is_u64(made->devices[1].whole.idle_ns[IDLE_UNKNOWN], 100);
+    }
+    if (is_u64(made->step_count, 1)) {
+        is_u64(made->steps[0].breakdown.span_ns, INT64_MAX - 1);
+        is_u64(made->steps[0].breakdown.idle_ns[IDLE_HOST_LATE], 60); // until the call ends
+        is_u64(made->steps[0].breakdown.idle_ns[IDLE_LAUNCH], 40);
+    }
+    device_run_finish(&run);
+}
+
+TEST("breakdown: work of 292 years on two devices")
+{
+    // step      |1---------------------------------...
+    // thread      |call 1|
+    // device 0           |k 1----------------------...
+    // device 1              |nccl------------------...
+    static const struct literal_row rows[] = {{1, STEP, 0, INT64_MAX - 1, 0, 0, 0},
+                                              {1, LAUNCH, 50, 60, 1, 1, 0},
+                                              {101, KERNEL, 100, INT64_MAX - 1, 1, 0, 0},
+                                              {102, COMM, 200, INT64_MAX - 1, 0, 0, 0},
+                                              {0}};
+    literal_each_split(sites, rows, look_at_ages);
 }
 
 // --- anything ---------------------------------------------------------------------------
@@ -245,6 +288,7 @@ static unsigned random_wrong(struct random_values *values)
 {
     struct literal_row rows[2 * MOST_EVENTS + MOST_STEPS + 1];
     struct picture picture = {.first = MOMENTS};
+    struct literal_rank rank;
     struct device_run run;
     const size_t steps = draw(values, rows, &picture);
     literal_open(&rank, sites, rows);
@@ -257,7 +301,8 @@ static unsigned random_wrong(struct random_values *values)
         wrong += wrong_within(&picture, &made->steps[i].breakdown, start,
                               start + (int64_t)made->steps[i].breakdown.span_ns);
     }
-    finish(&run);
+    device_run_finish(&run);
+    literal_close(&rank);
     return wrong;
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of kernels by name and launching op, and of collectives by what kernels are called.
+// Sums of kernels by name and launching op.
 #define _GNU_SOURCE
 #include "analyse/device/kernels.h"
 
-#include "analyse/device/collectives.h"
-#include "support/fact_literals.h"
-#include "support/tap.h"
+#include "support/fact_splits.h"
 
 enum { GEMM = 1, REDUCE, COPY, LAUNCH, MM, ADD };
 
@@ -40,15 +38,13 @@ struct sum {
     uint64_t count, sum_ns, least_ns, most_ns;
 };
 
-TEST("kernels: by name and the op that launched them, the longest first")
+static void look(struct gait_trace *trace)
 {
-    const struct sum wanted[] = {{REDUCE, GAIT_NO_SITE, 2, 150, 50, 100},
-                                 {GEMM, ADD, 2, 80, 20, 60},
-                                 {GEMM, MM, 1, 40, 40, 40}};
-    struct literal_rank rank;
+    static const struct sum wanted[] = {{REDUCE, GAIT_NO_SITE, 2, 150, 50, 100},
+                                        {GEMM, ADD, 2, 80, 20, 60},
+                                        {GEMM, MM, 1, 40, 40, 40}};
     struct kernels kernels;
-    literal_open(&rank, sites, rows);
-    if (!ok(!kernels_make(&kernels, &rank.trace, NULL)) || !is_u64(kernels.count, 3))
+    if (!ok(!kernels_make(&kernels, trace, NULL)) || !is_u64(kernels.count, 3))
         return;
     for (int i = 0; i < 3; i++) {
         const struct kernel_sum *row = &kernels.rows[i];
@@ -60,19 +56,63 @@ TEST("kernels: by name and the op that launched them, the longest first")
         is_u64(row->most_ns, wanted[i].most_ns);
     }
     kernels_finish(&kernels);
-    literal_close(&rank);
 }
 
-TEST("collectives: named by their kernels where nothing else tells, numbered in order")
+TEST("kernels: by name and the op that launched them, the longest first")
 {
-    struct literal_rank rank;
-    struct collectives found;
-    literal_open(&rank, sites, rows);
-    if (!ok(!collectives_make(&found, &rank.trace, NULL)) || !is_u64(found.count, 1))
+    literal_each_split(sites, rows, look);
+}
+
+// Weighted by time: gemm has 50 for as long as it ran, which its sum says for each op.
+static void look_at_told(struct gait_trace *trace)
+{
+    struct kernels kernels;
+    if (!ok(!kernels_make(&kernels, trace, NULL)) || !is_u64(kernels.count, 3))
         return;
-    is_str(found.sums[0].kind->name, "allreduce");
-    is_u64(found.sums[0].calls, 2);
-    is_u64(found.sums[0].device_ns, 150);
-    collectives_finish(&found);
-    literal_close(&rank);
+    const struct kernel_sum *reduce = &kernels.rows[0], *gemm = &kernels.rows[1];
+    ok(gemm->occupancy == (__int128)50 * KERNEL_PARTS * 80);
+    is_u64(gemm->told_ns, 80);
+    is_u64(gemm->registers, 128);
+    is_u64(gemm->blocks_told_ns, 0);
+    is_u64(reduce->told_ns, 0); // no device has that many
+    ok(reduce->blocks_per_sm == (__int128)3 * KERNEL_PARTS * 150);
+    is_u64(reduce->blocks_told_ns, 150);
+    kernels_finish(&kernels);
+}
+
+TEST("kernels: what they say of themselves counts as long as they ran")
+{
+    static const struct literal_arg args[] = {
+        {GEMM, "est. achieved occupancy %", NULL, 50},
+        {GEMM, "registers per thread", NULL, 128},
+        {REDUCE, "est. achieved occupancy %", NULL, 1000000000},
+        {REDUCE, "blocks per SM", NULL, 3},
+        {0}};
+    literal_args = args;
+    literal_each_split(sites, rows, look_at_told);
+    literal_args = NULL;
+}
+
+enum { AGES = 20 };
+
+static void look_at_ages(struct gait_trace *trace)
+{
+    const unsigned __int128 parts = (unsigned __int128)999999999 * KERNEL_PARTS;
+    struct kernels kernels;
+    if (!ok(!kernels_make(&kernels, trace, NULL)) || !is_u64(kernels.count, 1))
+        return;
+    is_u64(kernels.rows->sum_ns, AGES * (uint64_t)(INT64_MAX - 1));
+    ok((unsigned __int128)kernels.rows->blocks_per_sm == AGES * parts * (INT64_MAX - 1));
+    kernels_finish(&kernels);
+}
+
+TEST("kernels: 20 of 292 years, whose weighted sum leaves 128 bits")
+{
+    static const struct literal_arg args[] = {{GEMM, "blocks per SM", NULL, 999999999}, {0}};
+    static struct literal_row ages[AGES + 1];
+    for (uint32_t i = 0; i < AGES; i++)
+        ages[i] = (struct literal_row){101 + i, GEMM, 0, INT64_MAX - 1, 0, 0, 0};
+    literal_args = args;
+    literal_each_split(sites, ages, look_at_ages);
+    literal_args = NULL;
 }

@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "analyse/modules/module_tree.h"
 
-#include "support/fact_literals.h"
-#include "support/tap.h"
+#include "support/fact_splits.h"
 
 enum { NET = 1, LINEAR, MM, RANGE, BACKWARD, LAUNCH, GEMM, REDUCE, STEP };
 
@@ -53,14 +52,12 @@ static int see(struct module_op *op, void *context)
     return 0;
 }
 
-TEST("modules: work of devices is of the module around the op or range that called it")
+static void look(struct gait_trace *trace)
 {
     struct seen seen = {.ops = 0};
     const struct module_wish wish = {.visit = see, .context = &seen};
-    struct literal_rank rank;
     struct module_tree tree;
-    literal_open(&rank, sites, rows);
-    if (!ok(!module_tree_make(&tree, &rank.trace, &wish)) || !is_u64(tree.count, 3))
+    if (!ok(!module_tree_make(&tree, trace, &wish)) || !is_u64(tree.count, 3))
         return;
     const struct module_node *nowhere = &tree.nodes[0], *net = &tree.nodes[1],
                              *linear = &tree.nodes[2];
@@ -79,5 +76,50 @@ TEST("modules: work of devices is of the module around the op or range that call
     is_u64(seen.kernels, 1);
     is_u64(seen.mark, 4);
     module_tree_finish(&tree);
-    literal_close(&rank);
+}
+
+TEST("modules: work of devices is of the module around the op or range that called it")
+{
+    literal_each_split(sites, rows, look);
+}
+
+// The second linear begins as the first one ends, and is in net as far as its begin tells; net of
+// the other thread never ended: it has no time, and is around what comes then.
+static void look_at_ends(struct gait_trace *trace)
+{
+    const struct module_wish wish = {.visit = NULL};
+    struct module_tree tree;
+    if (!ok(!module_tree_make(&tree, trace, &wish)) || !is_u64(tree.count, 3))
+        return;
+    const struct module_node *net = &tree.nodes[1], *linear = &tree.nodes[2];
+    is_str(net->name, "Net_0");
+    is_u64(net->calls[MODULE_FORWARD], 2);
+    is_u64(net->ns[MODULE_FORWARD], 100);
+    is_u64(net->inside_ns, 40 + 70 + 20);
+    is_u64(linear->parent, 1);
+    is_u64(linear->calls[MODULE_FORWARD], 3);
+    is_u64(linear->ns[MODULE_FORWARD], 40 + 70 + 20);
+    is_u64(linear->device_ns[MODULE_FORWARD], 5);
+    is_u64(net->device_ns[MODULE_FORWARD], 0);
+    module_tree_finish(&tree);
+}
+
+TEST("modules: those that meet, that end behind the one around them, and that never ended")
+{
+    // thread 1  |Net-----------------------|
+    //             |Linear---|Linear-------------|
+    //                        |mm: call 1|
+    // thread 2                                    |Net...
+    //                                               |Linear|
+    // stream                                  |gemm 1|
+    static const struct literal_row ends[] = {{1, NET, 0, 100, 0, 0, 0},
+                                              {1, LINEAR, 10, 50, 0, 1, 0},
+                                              {1, LINEAR, 50, 120, 0, 1, 0},
+                                              {1, MM, 50, 80, 0, 2, 0},
+                                              {1, LAUNCH, 50, 60, 1, 3, 0},
+                                              {2, NET, 200, LITERAL_OPEN, 0, 0, 0},
+                                              {2, LINEAR, 210, 230, 0, 1, 0},
+                                              {101, GEMM, 190, 195, 1, 0, 0},
+                                              {0}};
+    literal_each_split(sites, ends, look_at_ends);
 }

@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "analyse/compare/name_totals.h"
 
-#include "support/fact_literals.h"
-#include "support/tap.h"
+#include "support/fact_splits.h"
 
 enum { MM = 1, MM_AGAIN, GEMM, STEP, LAUNCH };
 
@@ -25,14 +24,12 @@ static const struct literal_row rows[] = {{1, STEP, 0, 500, 0, 0, 0},
                                           {102, GEMM, 100, 107, 0, 0, 0},
                                           {0}};
 
-TEST("name totals: sites of one name are one row, what never ended is none")
+static void look(struct gait_trace *trace)
 {
-    struct literal_rank rank;
     struct name_totals totals;
     struct arena arena;
     arena_init(&arena, 1 << 20);
-    literal_open(&rank, sites, rows);
-    if (!ok(!name_totals_make(&totals, &rank.trace, &arena)) || !is_u64(totals.count, 2))
+    if (!ok(!name_totals_make(&totals, trace, &arena)) || !is_u64(totals.count, 2))
         return;
     is_u64(totals.steps, 1);
     is_str(totals.rows[0].name, "aten::mm");
@@ -42,5 +39,9 @@ TEST("name totals: sites of one name are one row, what never ended is none")
     is_u64(totals.rows[1].calls, 2);
     is_u64(totals.rows[1].total_ns, 40 + 7);
     arena_finish(&arena);
-    literal_close(&rank);
+}
+
+TEST("name totals: sites of one name are one row, what never ended is none")
+{
+    literal_each_split(sites, rows, look);
 }

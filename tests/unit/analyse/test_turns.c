@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-#include "support/fact_literals.h"
-#include "support/tap.h"
+#include "support/fact_splits.h"
 
 enum { KERNEL = 1, COMM, COPY, LAUNCH, SYNC, MALLOC, OP, PYTHON, LOADER, STEP, NEXT_STEP };
 
@@ -53,12 +52,10 @@ static void sums_are(const struct turn_sums *sums, const uint64_t *wanted)
         is_u64(sums->ns[i], wanted[i]);
 }
 
-TEST("turns: what each moment of a loop is, and when its steps end")
+static void look(struct gait_trace *trace)
 {
-    struct literal_rank rank;
     struct turns turns;
-    literal_open(&rank, sites, rows);
-    if (!ok(!turns_make(&turns, &rank.trace, NULL)) || !is_u64(turns.count, 1) ||
+    if (!ok(!turns_make(&turns, trace, NULL)) || !is_u64(turns.count, 1) ||
         !is_u64(turns.ranks[0].count, 2))
         return;
     const struct turn *first = &turns.ranks[0].turns[0], *second = &turns.ranks[0].turns[1];
@@ -76,16 +73,18 @@ TEST("turns: what each moment of a loop is, and when its steps end")
     if (is_u64(turns.ranks[0].device_count, 1))
         ok(turns.ranks[0].devices[0].sums.busy_ns == 150 + 100 + 500);
     turns_finish(&turns);
-    literal_close(&rank);
 }
 
-TEST("turns: who reads them beside others has the same sums, and keeps none")
+TEST("turns: what each moment of a loop is, and when its steps end")
 {
-    struct literal_rank rank;
-    struct turns turns, sums;
-    literal_open(&rank, sites, rows);
+    literal_each_split(sites, rows, look);
+}
+
+static void look_beside(struct gait_trace *trace)
+{
+    struct turns turns, sums = {.ranks = NULL};
     const struct fact_ask ask = {&turns_consumer, &sums};
-    if (!ok(!turns_make(&turns, &rank.trace, NULL)) || !ok(!facts_run(&rank.trace, &ask, 1)) ||
+    if (!ok(!turns_make(&turns, trace, NULL)) || !ok(!facts_run(trace, &ask, 1)) ||
         !is_u64(sums.count, 1))
         return;
     const struct turn_rank *kept = &turns.ranks[0], *summed = &sums.ranks[0];
@@ -99,24 +98,17 @@ TEST("turns: who reads them beside others has the same sums, and keeps none")
     sums_are(&summed->sums, kept->sums.ns);
     turns_finish(&turns);
     turns_finish(&sums);
-    literal_close(&rank);
 }
 
-TEST("turns: what is given behind the last step is of no turn, steps in each other end in time")
+TEST("turns: who reads them beside others has the same sums, and keeps none")
 {
-    // step 3 |----------------------|                        it holds step 4
-    // step 4      |--|                  |--|  again, later
-    // host                 |call 1|            |call 2|
-    // device                    |k 1----|         |k 2---|
-    const struct literal_row nested[] = {
-        {1, STEP, 0, 100, 0, 0, 0},        {1, NEXT_STEP, 50, 60, 0, 1, 0},
-        {2, LAUNCH, 70, 75, 1, 0, 0},      {101, KERNEL, 80, 180, 1, 0, 0},
-        {1, STEP, 300, 310, 0, 0, 0},      {2, LAUNCH, 500, 510, 2, 0, 0},
-        {101, KERNEL, 600, 1000, 2, 0, 0}, {0}};
-    struct literal_rank rank;
+    literal_each_split(sites, rows, look_beside);
+}
+
+static void look_at_nested(struct gait_trace *trace)
+{
     struct turns turns;
-    literal_open(&rank, sites, nested);
-    if (!ok(!turns_make(&turns, &rank.trace, NULL)) || !is_u64(turns.ranks[0].count, 3))
+    if (!ok(!turns_make(&turns, trace, NULL)) || !is_u64(turns.ranks[0].count, 3))
         return;
     const struct turn *turn = turns.ranks[0].turns;
     is_int(turn[0].device_end_ns, 180); // the first that had not ended
@@ -125,22 +117,37 @@ TEST("turns: what is given behind the last step is of no turn, steps in each oth
     is_u64(turn[2].period_ns, 310 - 180);
     is_int(turn[2].end_ns, 310);
     turns_finish(&turns);
-    literal_close(&rank);
+}
+
+TEST("turns: what is given behind the last step is of no turn, steps in each other end in time")
+{
+    // step 3 |----------------------|                        it holds step 4
+    // step 4      |--|                  |--|  again, later
+    // host                 |call 1|            |call 2|
+    // device                    |k 1----|         |k 2---|
+    static const struct literal_row nested[] = {
+        {1, STEP, 0, 100, 0, 0, 0},        {1, NEXT_STEP, 50, 60, 0, 1, 0},
+        {2, LAUNCH, 70, 75, 1, 0, 0},      {101, KERNEL, 80, 180, 1, 0, 0},
+        {1, STEP, 300, 310, 0, 0, 0},      {2, LAUNCH, 500, 510, 2, 0, 0},
+        {101, KERNEL, 600, 1000, 2, 0, 0}, {0}};
+    literal_each_split(sites, nested, look_at_nested);
+}
+
+static void look_at_open(struct gait_trace *trace)
+{
+    struct turns turns;
+    if (!ok(!turns_make(&turns, trace, NULL)) || !is_u64(turns.ranks[0].count, 1))
+        return;
+    is_u64(turns.ranks[0].turns[0].sums.ns[ACTIVITY_OP], 10);
+    turns_finish(&turns);
 }
 
 TEST("turns: an op that never ended hides none that follow it")
 {
-    const struct literal_row open[] = {
+    static const struct literal_row open[] = {
         {1, STEP, 0, 100, 0, 0, 0}, {1, OP, 0, LITERAL_OPEN, 0, 1, 0}, {1, LAUNCH, 10, 12, 1, 2, 0},
         {1, OP, 20, 30, 0, 2, 0},   {101, KERNEL, 90, 95, 1, 0, 0},    {0}};
-    struct literal_rank rank;
-    struct turns turns;
-    literal_open(&rank, sites, open);
-    if (!ok(!turns_make(&turns, &rank.trace, NULL)) || !is_u64(turns.ranks[0].count, 1))
-        return;
-    is_u64(turns.ranks[0].turns[0].sums.ns[ACTIVITY_OP], 10);
-    turns_finish(&turns);
-    literal_close(&rank);
+    literal_each_split(sites, open, look_at_open);
 }
 
 TEST("turns: hundreds follow each other")

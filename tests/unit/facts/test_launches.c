@@ -8,19 +8,25 @@
 #include "support/fact_literals.h"
 #include "support/tap.h"
 
-enum { OUTER = 1, INNER, LAUNCH, DRIVER, KERNEL };
+enum { OUTER = 1, INNER, LAUNCH, DRIVER, KERNEL, RANGE };
 
 static const struct literal_site sites[] = {{"cpu_op", "outer"},
                                             {"cpu_op", "inner"},
                                             {"cuda_runtime", "cudaLaunchKernel"},
                                             {"cuda_driver", "cuLaunchKernel"},
                                             {"kernel", "k"},
+                                            {"user_annotation", "range"},
                                             {0}};
 
 struct told {
-    uint32_t op; // GAIT_NO_SITE: none
-    int64_t call_ns;
+    uint32_t op;          // GAIT_NO_SITE: none
+    int64_t call_ns, tid; // -1: no call; of the innermost op or range
 };
+
+static int64_t tid_of(const struct launches *launches, uint32_t thread)
+{
+    return thread == LAUNCH_NO_THREAD ? -1 : launches->threads.rows[thread].tid;
+}
 
 // What the kernels of a track are told.
 static unsigned tell_track(const struct launches *launches, const struct fact_rows *track,
@@ -31,8 +37,9 @@ static unsigned tell_track(const struct launches *launches, const struct fact_ro
         const struct fact_row *row = &track->rows[at];
         const struct launch *launch = launches_find(launches, track->shard, row->link);
         if (row->site == KERNEL)
-            told[count++] = (struct told){launch ? launch->op : GAIT_NO_SITE,
-                                          launch ? launch->start_ns : -1}; // -1: no call
+            told[count++] = launch ? (struct told){launch->op, launch->start_ns,
+                                                   tid_of(launches, launch->thread)}
+                                   : (struct told){GAIT_NO_SITE, -1, -1};
     }
     return count;
 }
@@ -61,6 +68,20 @@ static unsigned tell(const struct literal_row *rows, size_t slice_rows, size_t g
     return count;
 }
 
+static void are_told(const struct literal_row *rows, const struct told *wanted, unsigned count)
+{
+    for (size_t slice_rows = 1; slice_rows < 12; slice_rows++) {
+        struct told told[8];
+        if (!is_u64(tell(rows, slice_rows, 0, told), count))
+            continue;
+        for (unsigned i = 0; i < count; i++) {
+            is_u64(told[i].op, wanted[i].op);
+            is_int(told[i].call_ns, wanted[i].call_ns);
+            is_int(told[i].tid, wanted[i].tid);
+        }
+    }
+}
+
 TEST("launches: the innermost op around the call, of the outer call of one number")
 {
     // thread  |outer------------------------|
@@ -74,16 +95,30 @@ TEST("launches: the innermost op around the call, of the outer call of one numbe
         {1, LAUNCH, 60, 90, 2, 1, 0},     {101, KERNEL, 95, 105, 1, 0, 0},
         {101, KERNEL, 110, 120, 2, 0, 0}, {101, KERNEL, 130, 140, 3, 0, 0},
         {101, KERNEL, 150, 160, 0, 0, 0}, {0}};
-    const struct told wanted[] = {{INNER, 20}, {OUTER, 60}, {GAIT_NO_SITE, -1}, {GAIT_NO_SITE, -1}};
-    for (size_t slice_rows = 1; slice_rows < 12; slice_rows++) {
-        struct told told[8];
-        if (!is_u64(tell(rows, slice_rows, 0, told), 4))
-            continue;
-        for (int i = 0; i < 4; i++) {
-            is_u64(told[i].op, wanted[i].op);
-            is_int(told[i].call_ns, wanted[i].call_ns);
-        }
-    }
+    const struct told wanted[] = {
+        {INNER, 20, 1}, {OUTER, 60, 1}, {GAIT_NO_SITE, -1, -1}, {GAIT_NO_SITE, -1, -1}};
+    are_told(rows, wanted, 4);
+}
+
+TEST("launches: an op is over at its end, and is around what begins with it on any thread")
+{
+    // thread 1  |outer------------------------------------------|
+    //             |inner|call 1   |inner...                          it never ended: it holds
+    //             nothing
+    //                                  call 4
+    // thread 2                  |inner|      |range---|
+    // thread 3                  |call 3---|     call 5
+    static const struct literal_row rows[] = {
+        {1, OUTER, 0, 100, 0, 0, 0},      {1, INNER, 10, 20, 0, 1, 1},
+        {1, LAUNCH, 20, 25, 1, 1, 2},     {2, INNER, 50, 60, 0, 0, 0},
+        {3, LAUNCH, 50, 70, 3, 0, 0},     {1, INNER, 72, LITERAL_OPEN, 0, 1, 0},
+        {1, LAUNCH, 75, 76, 4, 1, 3},     {2, RANGE, 80, 90, 0, 0, 1},
+        {3, LAUNCH, 85, 86, 5, 0, 1},     {101, KERNEL, 101, 102, 1, 0, 0},
+        {101, KERNEL, 103, 104, 3, 0, 0}, {101, KERNEL, 105, 106, 4, 0, 0},
+        {101, KERNEL, 107, 108, 5, 0, 0}, {0}};
+    static const struct told wanted[] = {
+        {OUTER, 20, 1}, {INNER, 50, 2}, {OUTER, 75, 1}, {OUTER, 85, 2}};
+    are_told(rows, wanted, 4);
 }
 
 TEST("launches: of a thread without ops the op that began last, of one with ops none but its own")
@@ -99,12 +134,8 @@ TEST("launches: of a thread without ops the op that began last, of one with ops 
                                        {101, KERNEL, 97, 98, 2, 0, 0},
                                        {101, KERNEL, 99, 100, 3, 0, 0},
                                        {0}};
-    struct told told[8];
-    if (!is_u64(tell(rows, 0, 0, told), 3))
-        return;
-    is_u64(told[0].op, INNER);
-    is_u64(told[1].op, OUTER);
-    is_u64(told[2].op, GAIT_NO_SITE);
+    static const struct told wanted[] = {{INNER, 20, 2}, {OUTER, 50, 1}, {GAIT_NO_SITE, 60, -1}};
+    are_told(rows, wanted, 3);
 }
 
 TEST("launches: what a thread has later counts from its first row on, in slices of any size")
@@ -114,11 +145,7 @@ TEST("launches: what a thread has later counts from its first row on, in slices 
     const struct literal_row rows[] = {{1, OUTER, 0, 100, 0, 0, 0},    {2, LAUNCH, 20, 22, 1, 0, 0},
                                        {2, INNER, 60, 70, 0, 0, 1},    {1, INNER, 80, 90, 0, 1, 1},
                                        {101, KERNEL, 30, 40, 1, 0, 0}, {0}};
-    for (size_t slice_rows = 1; slice_rows < 6; slice_rows++) {
-        struct told told[8];
-        if (is_u64(tell(rows, slice_rows, 0, told), 1))
-            is_u64(told[0].op, GAIT_NO_SITE);
-    }
+    are_told(rows, &(struct told){GAIT_NO_SITE, 20, -1}, 1);
 }
 
 TEST("launches: a number that is used again is of the later call, a forgotten one of none")
