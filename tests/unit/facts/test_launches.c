@@ -178,8 +178,8 @@ struct late_kernel {
 static int settle(void *context, const struct late_row *row, const struct launch *launch)
 {
     struct settled *settled = context;
-    settled->told[((const struct late_kernel *)row)->number] =
-        (struct told){launch ? launch->op : GAIT_NO_SITE, launch ? launch->start_ns : -1};
+    settled->told[((const struct late_kernel *)row)->number] = (struct told){
+        .op = launch ? launch->op : GAIT_NO_SITE, .call_ns = launch ? launch->start_ns : -1};
     settled->count++;
     return GAIT_OK;
 }
@@ -238,8 +238,11 @@ TEST("late rows: a kernel that began before its call waits for it, in slices of 
                                        {101, KERNEL, 130, 140, 3, 0, 6},
                                        {101, KERNEL, 150, 160, 0, 0, 7},
                                        {0}};
-    const struct told wanted[] = {
-        {OUTER, 30}, {OUTER, 60}, {OUTER, 30}, {GAIT_NO_SITE, -1}, {GAIT_NO_SITE, -1}};
+    const struct told wanted[] = {{OUTER, 30, 0},
+                                  {OUTER, 60, 0},
+                                  {OUTER, 30, 0},
+                                  {GAIT_NO_SITE, -1, 0},
+                                  {GAIT_NO_SITE, -1, 0}};
     for (size_t slice_rows = 1; slice_rows < 12; slice_rows++) {
         struct settled settled = {.count = 0};
         settle_all(rows, slice_rows, &settled);
