@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "facts/facts_file.h"
 #include "facts/launches.h"
 #include "facts/rank_stream.h"
 #include "load/pass/pass.h"
@@ -14,6 +15,7 @@ struct asking {
     size_t count;
     uint32_t columns;
     bool is_read; // else ranks have no row that anyone wants
+    bool is_kept; // all who ask keep what they make, in a file
     int64_t since_ns, until_ns;
 };
 
@@ -91,14 +93,67 @@ static int read_all(const struct part *part, const struct pass_shard *shard)
     return status;
 }
 
+static void drop_parts(struct part *part)
+{
+    for (size_t i = 0; part->asking && i < part->asking->count; i++) {
+        if (part->parts[i] && part->asking->asks[i].consumer->drop)
+            part->asking->asks[i].consumer->drop(part->parts[i]);
+        free(part->parts[i]);
+        part->parts[i] = NULL;
+    }
+}
+
+// 1: all parts are there; 0: none is.
+static int load(struct part *part, const struct pass_shard *shard, struct facts_file *file)
+{
+    int status = 1;
+    for (size_t i = 0; i < part->asking->count && status == 1; i++)
+        status = part->asking->asks[i].consumer->load(part->parts[i], file);
+    if (status)
+        return status;
+    drop_parts(part);
+    return begin(part, shard);
+}
+
+static int save(const struct part *part, struct facts_file *file)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < part->asking->count && !status; i++)
+        status = part->asking->asks[i].consumer->save(part->parts[i], file);
+    return status;
+}
+
+static int read_and_end(const struct part *part, const struct pass_shard *shard)
+{
+    const int status = part->asking->is_read || shard->tap ? read_all(part, shard) : GAIT_OK;
+    return status ? status : end(part);
+}
+
+static int read_kept(struct part *part, const struct pass_shard *shard)
+{
+    struct gait_trace *trace = (struct gait_trace *)(uintptr_t)shard->trace; // its file is read
+    struct facts_file *file;
+    int status = facts_file_open(&file, trace, shard->shard);
+    if (status)
+        return status;
+    const int is_there = file && !shard->tap ? load(part, shard, file) : 0;
+    status = is_there < 0 ? is_there : GAIT_OK;
+    if (!is_there)
+        status = read_and_end(part, shard);
+    if (!status && !is_there && file && part->asking->is_read)
+        status = save(part, file);
+    facts_file_close(file);
+    return status;
+}
+
 static int read_rank(void *made, const struct pass_shard *shard, void *answer)
 {
     struct part *part = made;
     part->asking = answer;
-    int status = begin(part, shard);
-    if (!status && (part->asking->is_read || shard->tap))
-        status = read_all(part, shard);
-    return status ? status : end(part);
+    const int status = begin(part, shard);
+    if (status)
+        return status;
+    return part->asking->is_kept ? read_kept(part, shard) : read_and_end(part, shard);
 }
 
 static int merge(void *answer, void *made)
@@ -114,12 +169,7 @@ static int merge(void *answer, void *made)
 
 static void drop(void *made)
 {
-    struct part *part = made;
-    for (size_t i = 0; part->asking && i < part->asking->count; i++) {
-        if (part->parts[i] && part->asking->asks[i].consumer->drop)
-            part->asking->asks[i].consumer->drop(part->parts[i]);
-        free(part->parts[i]);
-    }
+    drop_parts(made);
 }
 
 static const struct analysis analysis = {
@@ -133,13 +183,14 @@ static const struct analysis analysis = {
 static int make_asking(struct asking *asking, const struct gait_trace *trace,
                        const struct fact_ask *asks, size_t count)
 {
-    *asking = (struct asking){.asks = asks, .count = count};
+    *asking = (struct asking){.asks = asks, .count = count, .is_kept = count > 0};
     if (count > FACT_MOST_ASKS)
         return fail(GAIT_ERR_ARGUMENT, "facts answer at most %d questions", FACT_MOST_ASKS);
     for (size_t i = 0; i < count; i++) {
         const struct fact_consumer *consumer = asks[i].consumer;
         asking->columns |= consumer->columns;
         asking->is_read |= !consumer->roles || site_role_any(trace, consumer->roles);
+        asking->is_kept &= consumer->is_whole && consumer->is_whole(asks[i].answer);
     }
     return GAIT_OK;
 }
@@ -171,6 +222,7 @@ int facts_run_rank(struct gait_trace *trace, const struct fact_range *range,
     struct asking asking;
     const struct pass_ask ask = {&analysis, &asking};
     const int status = make_asking(&asking, trace, asks, count);
+    asking.is_kept &= !range->since_ns && !range->until_ns;
     asking.since_ns = range->since_ns;
     asking.until_ns = range->until_ns;
     return status ? status : pass_run_shard(trace, range->shard, &ask, 1);

@@ -7,10 +7,21 @@
 //     end(part)                         the rank was read
 //     merge(answer, part)               in order of the shards, one at a time
 //     drop(part)                        frees what the part still holds
+//
+// What a part holds in the end may be kept in a file beside the shard (facts_file.h), and then
+// nothing is read but that:
+//
+//     is_whole(answer)                  whether all of the rank is asked for
+//     save(part, file)                  behind end()
+//     load(part, file)                  in place of slice() and end(); 1: it is there, 0: it is not
 #ifndef GAIT_FACTS_FACTS_H
 #define GAIT_FACTS_FACTS_H
 
+#include <stdbool.h>
+
 #include "facts/fact_slice.h"
+
+struct facts_file;
 
 enum { FACT_MOST_ASKS = 8 };
 
@@ -24,6 +35,9 @@ struct fact_consumer {
     int (*end)(void *part);                 // NULL: nothing to do
     int (*merge)(void *answer, void *part); // NULL: the answer was written in place
     void (*drop)(void *part);               // takes a zeroed part; NULL: nothing to free
+    bool (*is_whole)(const void *answer);   // NULL: nothing is kept of it, and no save or load
+    int (*save)(const void *part, struct facts_file *file);
+    int (*load)(void *part, struct facts_file *file);
 };
 
 struct fact_ask {

@@ -27,9 +27,10 @@ SCHEMA_TABLES(X)
      1u << TABLE_MEMORY | 1u << TABLE_LOG)
 
 #define OWN_COUNT(identifier, id)                                                                  \
-    ((id) == TABLE_FORM ? 0                                                                        \
-                        : sizeof(columns_##identifier) / sizeof(struct column_schema) -            \
-                              ((FOREIGN_TABLES >> (id) & 1) ? FOREIGN_COUNT : 0))
+    (((id) == TABLE_FORM || (id) == TABLE_FACT)                                                    \
+         ? 0                                                                                       \
+         : sizeof(columns_##identifier) / sizeof(struct column_schema) -                           \
+               ((FOREIGN_TABLES >> (id) & 1) ? FOREIGN_COUNT : 0))
 
 static const struct table_schema tables[TABLE_COUNT] = {
 #define X(identifier, id, table_name)                                                              \

@@ -86,7 +86,8 @@ static inline bool transform_is_nested(unsigned transform)
     X(LOG, 20, "log")                                                                              \
     X(INDEX, 21, "index")                                                                          \
     X(LOD, 22, "lod")                                                                              \
-    X(FORM, 23, "form")
+    X(FORM, 23, "form")                                                                            \
+    X(FACT, 24, "fact")
 
 enum table_id {
 #define X(identifier, id, name) TABLE_##identifier = id,

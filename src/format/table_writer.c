@@ -421,9 +421,19 @@ int table_end(struct table_writer *writer, const struct table_about *about,
     return 0;
 }
 
-#define SCHEMA_ROWS (TABLE_COUNT * 16) // no table has more than 16 columns
+#define SCHEMA_ROWS (TABLE_COUNT * 16) // one table alone has more than 16 columns
 
-static int write_schema(struct table_writer *writer, bool is_foreign)
+enum schema_kind { SCHEMA_OWN, SCHEMA_FOREIGN, SCHEMA_FACTS };
+
+static uint32_t columns_of(const struct table_schema *schema, uint32_t table, enum schema_kind kind)
+{
+    const bool is_of_facts = table == TABLE_META || table == TABLE_INDEX || table == TABLE_FACT;
+    if (kind == SCHEMA_FACTS)
+        return is_of_facts ? schema->column_count : 0;
+    return kind == SCHEMA_FOREIGN && table != TABLE_FACT ? schema->column_count : schema->own_count;
+}
+
+static int write_schema(struct table_writer *writer, enum schema_kind kind)
 {
     struct slice names[SCHEMA_ROWS], columns[SCHEMA_ROWS], types[SCHEMA_ROWS];
     uint64_t tables[SCHEMA_ROWS], indexes[SCHEMA_ROWS];
@@ -431,7 +441,7 @@ static int write_schema(struct table_writer *writer, bool is_foreign)
 
     for (uint32_t table = 0; table < TABLE_COUNT; table++) {
         const struct table_schema *schema = schema_table(table);
-        const uint32_t count = is_foreign ? schema->column_count : schema->own_count;
+        const uint32_t count = columns_of(schema, table, kind);
         for (uint32_t i = 0; i < count && rows < SCHEMA_ROWS; i++, rows++) {
             tables[rows] = table;
             names[rows] = slice_of(schema->name);
@@ -451,10 +461,15 @@ static int write_schema(struct table_writer *writer, bool is_foreign)
 
 int table_write_schema(struct table_writer *writer)
 {
-    return write_schema(writer, false);
+    return write_schema(writer, SCHEMA_OWN);
 }
 
 int table_write_schema_foreign(struct table_writer *writer)
 {
-    return write_schema(writer, true);
+    return write_schema(writer, SCHEMA_FOREIGN);
+}
+
+int table_write_schema_facts(struct table_writer *writer)
+{
+    return write_schema(writer, SCHEMA_FACTS);
 }

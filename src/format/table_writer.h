@@ -80,4 +80,7 @@ GAIT_CHECK int table_write_schema(struct table_writer *writer);
 // The same of a shard that is made from a foreign trace, whose events have more columns.
 GAIT_CHECK int table_write_schema_foreign(struct table_writer *writer);
 
+// The same of a file of facts.
+GAIT_CHECK int table_write_schema_facts(struct table_writer *writer);
+
 #endif

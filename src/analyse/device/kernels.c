@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/index/hash_index.h"
 #include "facts/facts.h"
+#include "facts/facts_file.h"
 #include "facts/late_rows.h"
 #include "load/arg_keys.h"
 #include "load/site_role.h"
@@ -177,6 +178,35 @@ static void drop(void *made)
     late_rows_finish(&part->late);
 }
 
+// --- what is kept ----------------------------------------------------------------------
+
+static const struct fact_field fields[] = {
+    FACT_FIELD(SITE, kernel_sum, site),          FACT_FIELD(SITE, kernel_sum, op),
+    FACT_FIELD(NUMBER, kernel_sum, count),       FACT_FIELD(NUMBER, kernel_sum, sum_ns),
+    FACT_FIELD(NUMBER, kernel_sum, least_ns),    FACT_FIELD(NUMBER, kernel_sum, most_ns),
+    FACT_FIELD(NUMBER, kernel_sum, told_ns),     FACT_FIELD(NUMBER, kernel_sum, blocks_told_ns),
+    FACT_FIELD(WIDE, kernel_sum, blocks_per_sm), FACT_FIELD(WIDE, kernel_sum, occupancy),
+    FACT_FIELD(NUMBER, kernel_sum, registers),
+};
+static const struct fact_list list = FACT_LIST(KERNELS, kernel_sum, fields);
+
+static bool is_whole(const void *opaque)
+{
+    return !((const struct answer *)opaque)->chosen;
+}
+
+static int save(const void *made, struct facts_file *file)
+{
+    const struct part *part = made;
+    return facts_file_put(file, &list, part->sums.rows, part->sums.count);
+}
+
+static int load(void *made, struct facts_file *file)
+{
+    struct part *part = made;
+    return facts_file_take(file, &list, (void **)&part->sums.rows, &part->sums.count);
+}
+
 static int by_time(const void *left, const void *right)
 {
     const struct kernel_sum *a = left, *b = right;
@@ -196,6 +226,9 @@ static const struct fact_consumer consumer = {
     .slice = add_slice,
     .merge = merge,
     .drop = drop,
+    .is_whole = is_whole,
+    .save = save,
+    .load = load,
 };
 
 int kernels_make(struct kernels *kernels, struct gait_trace *trace, const struct chosen *chosen)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was made of a rank, kept beside its shard (docs/FORMAT.md section 9). It holds nothing of
+// its own: without it, or with one of another shard or of other rules, all is made anew.
+//
+//     facts_file_open(&file, trace, shard)
+//     facts_file_take(file, &list, &rows, &count)      1: here they are; 0: not on record
+//     facts_file_put(file, &list, rows, count)
+//     facts_file_close(file)                           writes what was put, if it can
+#ifndef GAIT_FACTS_FACTS_FILE_H
+#define GAIT_FACTS_FACTS_FILE_H
+
+#include <stdbool.h>
+
+#include <gait/trace.h>
+
+#include "facts/fact_list.h"
+
+struct facts_file;
+
+// NULL where the rank has none and gets none: while it is recorded, after it was salvaged or found
+// damaged, and as long as it has so few rows that to read them is as fast.
+GAIT_CHECK int facts_file_open(struct facts_file **ret_file, struct gait_trace *trace,
+                               uint32_t shard);
+
+// One block for free(), texts of the rows in it. What is wrong in the file is not on record.
+GAIT_CHECK int facts_file_take(struct facts_file *file, const struct fact_list *list,
+                               void **ret_rows, size_t *ret_count);
+GAIT_CHECK int facts_file_put(struct facts_file *file, const struct fact_list *list,
+                              const void *rows, size_t count);
+
+// Takes NULL. A file that cannot be written is none: the answer is there.
+void facts_file_close(struct facts_file *file);
+
+#endif
