@@ -447,3 +447,99 @@ def test_an_export_is_of_the_ranks_and_times_that_are_chosen(gait, ask, events, 
     assert spans("--from=2ms", "--to", "3ms") == want(lambda _, at: 2000 <= at < 3000)
     begin, end = steps_of(events[0])[4][0], steps_of(events[0])[6][1]  # ranks keep step here
     assert spans("--steps=4..6") == want(lambda _, at: begin <= at < end)
+
+
+# --- modules ---------------------------------------------------------------------------------
+
+
+def module_events():
+    """A step of two modules in a net; each has a backward and work of a device, whose launch it
+    leaves behind; what reaches over the edges is there, too."""
+    draw, events, link = random.Random(5), [span("cpu_op", "aten::zeros", 0, 5)], 0
+    for number in STEPS:
+        at = 100 + TURN_US * (number - STEPS[0])
+        seqs = [10 * number, 10 * number + 1]
+        events.append(span("user_annotation", f"ProfilerStep#{number}", at, STEP_US))
+        events.append(span("python_function", "nn.Module: Net_0", at + 10, 450 + number))
+        for index, name in enumerate(("Linear_0", "Conv2d_1")):
+            begin, seq = at + 20 + 200 * index, {"Sequence number": seqs[index]}
+            events.append(span("python_function", f"nn.Module: {name}", begin, 150 + number))
+            events.append(span("cpu_op", "aten::op", begin + 5, 100, **seq, **{"Fwd thread id": 0}))
+            events.append(span("cpu_op", "NodeBackward0", at + 700 - 150 * index, 90 + number,
+                               tid=10, **seq, **{"Fwd thread id": 9}))  # fmt: skip
+            for called, tid in (begin + 15, 9), (at + 720 - 150 * index, 10):
+                link += 1
+                events.append(span("cuda_runtime", "cudaLaunchKernel", called, 1, tid=tid,
+                                   correlation=link))  # fmt: skip
+                events.append(span("kernel", "gemm", called + draw.randrange(2, 1500),
+                                   draw.randrange(1, 60), tid=link + 20, pid=0, correlation=link,
+                                   device=0, stream=link + 20))  # fmt: skip
+    return events
+
+
+MODULE_SUMS = """calls forward_ns self_ns backward_ns backward_self_ns device_ns device_self_ns
+ops""".split()
+
+
+@pytest.fixture
+def ask_modules(gait, tmp_path):
+    trace = {"schemaVersion": 1, "baseTimeNanoseconds": BASE_NS, "traceEvents": module_events()}
+    (tmp_path / "modules.json").write_text(json.dumps(trace))
+
+    def ask(*options):
+        done = gait("modules", "modules.json", "--json", *options)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        return {row["name"]: [row[key] for key in MODULE_SUMS] for row in answer["modules"]} | {
+            "": [answer["steps"], answer["outside_backward_ns"], answer["outside_device_ns"]]
+        }
+
+    return ask
+
+
+def add_rows(many):
+    sums = {}
+    for rows in many:
+        for name, row in rows.items():
+            sums[name] = [a + b for a, b in zip(sums.get(name, [0] * len(row)), row, strict=True)]
+    return sums
+
+
+def test_modules_count_where_they_are_called_and_devices_where_they_are_launched(ask_modules):
+    events = module_events()
+    launched = {row["args"]["correlation"]: row["ts"] for row in events
+                if row["cat"] == "cuda_runtime"}  # fmt: skip
+    for options, begin, end in (
+        ([], 0, 10**9),
+        (["--steps=4..6"], *(100 + TURN_US * at for at in (1, 4))),
+        (["--from=2330us", "--to=4ms"], 2330, 4000),
+    ):
+        calls = [row for row in events if row["name"] == "nn.Module: Conv2d_1"
+                 and begin <= row["ts"] < end]  # fmt: skip
+        nets = [row["dur"] for row in events if row["name"] == "nn.Module: Net_0"
+                and begin <= row["ts"] < end]  # fmt: skip
+        told = ask_modules(*options)
+        assert told["Conv2d_1"][:2] == [len(calls), 1000 * sum(row["dur"] for row in calls)]
+        assert told["Net_0"][:2] == [len(nets), 1000 * sum(nets)]
+        assert told["Net_0"][5] == 1000 * sum(
+            row["dur"] for row in events if row["cat"] == "kernel"
+            and begin <= launched[row["args"]["correlation"]] < end)  # fmt: skip
+
+
+def test_parts_of_a_run_sum_to_its_modules(ask_modules):
+    whole = ask_modules()
+    edges = [f"{us}us" for us in (333, 1215, 1300, 2550, 2555, 3900, 4925, 5555)]
+    times = [ask_modules("--to", edges[0])]
+    times += [ask_modules("--from", a, "--to", b) for a, b in zip(edges, edges[1:], strict=False)]
+    assert add_rows([*times, ask_modules("--from", edges[-1])]) == whole
+    before = ask_modules("--to", f"{100 + 2 * TURN_US - 50}us")
+    steps = ask_modules("--steps=5..6")
+    assert add_rows([before, steps, ask_modules("--steps=7..")]) == whole
+    assert steps["Net_0"][0] == 2 and "aten::zeros" not in steps
+    phases = [ask_modules(f"--phase=ProfilerStep#{number}") for number in STEPS]
+    assert add_rows(phases) == whole
+
+
+def test_a_module_that_the_choice_does_not_call_is_not_listed(ask_modules):
+    assert set(ask_modules("--from=300us", "--to=400us")) == {"", "Conv2d_1", "Net_0"}
+    assert set(ask_modules("--from=200us", "--to=300us")) == {""}
