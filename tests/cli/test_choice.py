@@ -543,3 +543,126 @@ def test_parts_of_a_run_sum_to_its_modules(ask_modules):
 def test_a_module_that_the_choice_does_not_call_is_not_listed(ask_modules):
     assert set(ask_modules("--from=300us", "--to=400us")) == {"", "Conv2d_1", "Net_0"}
     assert set(ask_modules("--from=200us", "--to=300us")) == {""}
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+def memory_events():
+    """Blocks that come and go before, in and behind the steps; some were there before."""
+    draw, live, events = random.Random(11), [1, 2, 3], [span("cpu_op", "aten::zeros", 0, 5)]
+    for number in STEPS:
+        at = 100 + TURN_US * (number - STEPS[0])
+        events.append(span("user_annotation", f"ProfilerStep#{number}", at, STEP_US))
+    sizes, address = {1: 700, 2: 900, 3: 1100}, 10
+    for at in range(40, 100 + TURN_US * len(STEPS), 37):
+        if live and draw.random() < 0.45:
+            gone = live.pop(draw.randrange(len(live)))
+            change, place = -sizes[gone], gone
+        else:
+            address += 1
+            live.append(address)
+            change = sizes[address] = draw.randrange(100, 2000)
+            place = address
+        events.append({"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9,
+                       "tid": 9, "ts": at, "s": "t", "args": {"Device Type": 1, "Device Id": 0,
+                       "Bytes": change, "Addr": place}})  # fmt: skip
+    return events
+
+
+def held(events, begin, end):
+    """What a device held in [begin, end), counted event by event."""
+    blocks, kept, states = {1: 700, 2: 900, 3: 1100}, set(), []
+    told = {"allocations": 0, "releases": 0, "allocated": 0}
+    rows = [(row["ts"], row["args"]) for row in events if row["name"] == "[memory]"]
+    gone = {args["Addr"] for _, args in rows if args["Bytes"] < 0}
+    blocks = {place: size for place, size in blocks.items() if place in gone}  # those on record
+    for at, args in rows:
+        if at > begin > rows[0][0] and not states:
+            states.append((sum(blocks.values()), begin))
+        if at >= end:
+            break
+        (blocks.__setitem__ if args["Bytes"] > 0 else lambda place, _: blocks.pop(place))(
+            args["Addr"], args["Bytes"]
+        )
+        if at < begin:
+            continue
+        told["allocations" if args["Bytes"] > 0 else "releases"] += 1
+        (kept.add if args["Bytes"] > 0 else kept.discard)(args["Addr"])
+        states.append((sum(blocks.values()), at))
+    peak, at = max(states, key=lambda state: state[0])
+    return {
+        "peak_bytes": peak,
+        "peak_ns": BASE_NS + 1000 * at,
+        "end_bytes": sum(blocks.values()),
+        "allocations": told["allocations"],
+        "releases": told["releases"],
+        "never_freed": len(kept),
+        "never_freed_bytes": sum(blocks[place] for place in kept),
+    }
+
+
+@pytest.fixture
+def ask_memory(gait, tmp_path):
+    def ask(*options):
+        trace = {"schemaVersion": 1, "baseTimeNanoseconds": BASE_NS, "traceEvents": memory_events()}
+        (tmp_path / "memory.json").write_text(json.dumps(trace))
+        done = gait("memory", "memory.json", "--json", "--no-cache", *options)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return ask
+
+
+def parted(first, last):
+    return 100 + TURN_US * (first - STEPS[0]), 100 + TURN_US * (last - STEPS[0]) + STEP_US
+
+
+@pytest.mark.parametrize(
+    ("options", "times"),
+    [
+        ([], (0, 10**9)),
+        (["--steps=5..6"], None),
+        (["--steps=5"], parted(5, 5)),
+        (["--from=2ms"], (2000, 10**9)),
+        (["--to=2ms"], (0, 2000)),
+        (["--from=1113us", "--to=1114us"], (1113, 1114)),
+        (["--from=1155us", "--to", "1156us"], (1155, 1156)),
+        (["--phase=ProfilerStep#7"], parted(7, 7)),
+    ],
+)
+def test_memory_of_a_part_is_what_was_held_and_what_happened_in_it(ask_memory, options, times):
+    events = memory_events()
+    (device,) = ask_memory(*options)["devices"]
+    if times is None:  # of both, each counted alone: what comes between them is in neither
+        parts = [held(events, *parted(number, number)) for number in (5, 6)]
+        for key in "allocations", "releases":
+            assert device[key] == sum(part[key] for part in parts)
+        assert device["peak_bytes"] == max(part["peak_bytes"] for part in parts)
+        assert device["end_bytes"] == parts[1]["end_bytes"]
+        return
+    want = held(events, *times)
+    assert {key: device[key] for key in want} == want
+
+
+def test_who_held_memory_in_a_part_took_it_before(ask_memory):
+    answer = ask_memory("--from=1155us", "--to=1156us")
+    (device,) = answer["devices"]
+    assert device["allocations"] == 0
+    assert sum(row["peak_bytes"] for row in answer["owners"]) + 2700 >= device["peak_bytes"] > 0
+    assert sum(row["bytes"] for row in answer["categories"]) == device["peak_bytes"]
+    assert [point["at_ns"] for point in answer["curve"]] == [BASE_NS + 1_155_000]
+
+
+def test_memory_that_gait_recorded_is_known_in_its_windows_alone(gait, tmp_path):
+    stored_runs.unpack(tmp_path, only="h200/")
+
+    def cuda(*options):
+        answer = json.loads(gait("memory", "h200", "--json", *options).stdout)
+        return next((row for row in answer["devices"] if row["device"] == "cuda:0"), None)
+
+    parts = {number: cuda(f"--steps={number}") for number in range(10)}
+    assert [number for number, row in parts.items() if row] == [5, 6, 7]  # the window
+    for key in "allocations", "releases":
+        assert sum(row[key] for row in parts.values() if row) == cuda()[key]
+    assert max(row["peak_bytes"] for row in parts.values() if row) == cuda()["peak_bytes"]
