@@ -666,3 +666,75 @@ def test_memory_that_gait_recorded_is_known_in_its_windows_alone(gait, tmp_path)
     for key in "allocations", "releases":
         assert sum(row[key] for row in parts.values() if row) == cuda()[key]
     assert max(row["peak_bytes"] for row in parts.values() if row) == cuda()["peak_bytes"]
+
+
+# --- energy ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ask_energy(gait, tmp_path):
+    stored_runs.unpack(tmp_path, only="h200/")
+
+    def ask(*options):
+        done = gait("energy", "h200", "--json", *options)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return ask
+
+
+def readings_of(gait, name):
+    text = gait("export", "h200", "--internal", "-f", "csv", "-o", "-").stdout
+    return [(int(row["start_ns"]), int(row["value"])) for row in csv.DictReader(text.splitlines())
+            if (row["category"], row["name"]) == ("meter", name)]  # fmt: skip
+
+
+def joules_of(answer):
+    return answer["total"]["joules"] if answer["is_measured"] else 0
+
+
+def test_parts_of_a_run_sum_to_its_energy(ask_energy):
+    whole = ask_energy()
+    edges = ["1s", "5s", "5800ms", "8123ms", "8700ms", "8700100us", "9s"]
+    times = [("--to", edges[0]), *(("--from", a, "--to", b) for a, b in zip(edges, edges[1:],
+             strict=False)), ("--from", edges[-1])]  # fmt: skip
+    parts = [ask_energy(*options) for options in times]
+    total = sum(map(joules_of, parts))
+    assert total == pytest.approx(whole["total"]["joules"])
+    for bound, is_beside in ("low", int.__le__), ("high", int.__ge__):
+        of_parts = sum(part["total"][bound] for part in parts if part["is_measured"])
+        assert is_beside(int(of_parts), int(whole["total"][bound]))  # no part knows more
+    steps = [ask_energy(f"--steps={number}") for number in range(100)]
+    assert sum(map(joules_of, steps)) == pytest.approx(whole["steps"]["joules"])
+    half = ask_energy("--steps=..49"), ask_energy("--steps=50..")
+    assert sum(map(joules_of, half)) == pytest.approx(whole["steps"]["joules"])
+    assert half[0]["step"]["joules"] == pytest.approx(joules_of(half[0]) / 50)
+    for index, phase in enumerate(whole["phases"]):
+        both = sum(part["phases"][index]["joules"] for part in half)
+        assert both == pytest.approx(phase["joules"])
+
+
+def test_energy_between_two_readings_is_what_the_counter_rose(ask_energy, gait):
+    counter, heat = readings_of(gait, "energy"), readings_of(gait, "temperature")
+    for first, last in (90, 120), (100, 101), (20, 150), (130, 157):
+        (begin, low), (end, high) = counter[first], counter[last]
+        answer = ask_energy("--from", str(begin), "--to", str(end))
+        (device,) = answer["devices"]
+        assert device["joules_low"] <= (high - low) / 1e6 <= device["joules_high"]
+        assert device["measured_ns"] == end - begin
+        assert device["mean_watts"] == pytest.approx(device["joules"] / (end - begin) * 1e9)
+        until = [at for at, _ in heat[1:]] + [counter[-1][0]]
+        degrees = [value for (at, value), behind in zip(heat, until, strict=True)
+                   if at < end and behind > begin]  # fmt: skip
+        assert device["temperature_peak_c"] == max(degrees)
+
+
+def test_of_a_part_no_epoch_sample_or_half_of_a_step_is_told(ask_energy, gait):
+    whole, part = ask_energy(), ask_energy("--from=8500ms", "--to=8900ms")
+    assert {"epochs", "sample", "step"} - set(whole) == set()
+    assert {"epochs", "sample", "step"} & set(part) == set() and part["steps"]["joules"] > 0
+    (device,) = part["devices"]
+    assert device["resets"] is device["stuck_ns"] is None
+    nothing = ask_energy("--to=1ms")
+    assert nothing["is_measured"] is False
+    assert "No energy was measured." in gait("energy", "h200", "--to=1ms").stdout

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/ledger/phase_times.h"
 #include "analyse/steps/each_step.h"
@@ -50,6 +51,21 @@ struct interval chosen_all(const struct chosen *chosen)
             all.end_ns = times->rows[times->count - 1].end_ns;
     }
     return all;
+}
+
+int chosen_of_host(const struct chosen *chosen, const struct gait_trace *trace, const char *host,
+                   struct intervals *times)
+{
+    int status = GAIT_OK;
+    for (uint32_t i = 0; i < chosen->shard_count; i++) {
+        const struct intervals *own = &chosen->times[i];
+        if (strcmp(trace->run.shards[i]->info.host, host) != 0)
+            continue;
+        for (size_t at = 0; at < own->count && !status; at++)
+            status = intervals_add(times, own->rows[at].start_ns, own->rows[at].end_ns);
+    }
+    intervals_join(times);
+    return status;
 }
 
 // --- steps and phases ------------------------------------------------------------------

@@ -27,6 +27,10 @@ void chosen_finish(struct chosen *chosen); // takes a zeroed struct
 // From the first moment that is chosen of any process to the last.
 struct interval chosen_all(const struct chosen *chosen);
 
+// Adds the times that are chosen of some process of a host.
+GAIT_CHECK int chosen_of_host(const struct chosen *chosen, const struct gait_trace *trace,
+                              const char *host, struct intervals *times);
+
 // Whether a moment is chosen, or a row that counts. Without a choice (NULL) all are.
 bool chosen_has(const struct chosen *chosen, uint32_t shard, int64_t at_ns);
 bool chosen_has_row(const struct chosen *chosen, uint32_t shard, const struct fact_slice *slice,
