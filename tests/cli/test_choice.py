@@ -430,6 +430,26 @@ def test_ranks_are_left_out_as_if_their_files_were_not_there(gait, tmp_path, com
         assert without_choice(done.stdout) == json.loads(want.stdout)
 
 
+def test_ranks_that_are_left_out_are_not_missed(gait, ask):
+    assert "3 of 4 ranks are here" in gait("report", "run").stdout  # 2 has no file
+    for command in "report", "info":
+        assert "are here" not in gait(command, "run", "--ranks=0,1").stdout
+        assert "of 4 " in gait(command, "run").stdout
+
+
+@pytest.mark.parametrize(
+    "line", ["--ranks 0 --rank 1", "--ranks=0 --ranks=1", "--from=1ms --since 2ms",
+             "--to 3ms --until=4ms", "--steps=3 --steps=4"]
+)  # fmt: skip
+def test_what_is_chosen_twice_is_refused(gait, line):
+    done = gait("kernels", "run", *line.split())
+    option = line.replace("=", " ").split()[-2]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"gait kernels: '{option}' chooses what an option before it chose: leave one of them out\n"
+    )
+
+
 def test_an_export_is_of_the_ranks_and_times_that_are_chosen(gait, ask, events, tmp_path):
     def spans(*options):
         assert gait("export", "run", "-o", "out.csv", *options).returncode == 0
