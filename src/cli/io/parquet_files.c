@@ -74,6 +74,7 @@ static void name_run(const char *path, char out[NAME_BYTES])
 // A run, of which either all processes lie in folders of their rank or none does.
 struct layout {
     struct gait_trace *trace;
+    const struct export_span *spans;
     const char *whole;    // the run's folder
     bool has_rank_column; // the files have the rank: no folder does
 };
@@ -110,7 +111,9 @@ static int write_shard(const struct layout *layout, const struct gait_export_opt
     snprintf(ret_path + used, PATH_MAX - (size_t)used, "/part-%" PRIu32 ".parquet",
              count_parts(layout, index, shard.rank));
     given.process = index + 1;
-    return gait_export(layout->trace, &given, ret_path);
+    return export_write(
+        &(struct export_run){.trace = layout->trace, .options = &given, .spans = layout->spans},
+        ret_path);
 }
 
 // --- what an earlier export left ----------------------------------------------------
@@ -216,7 +219,7 @@ int parquet_files_write(struct gait_trace *trace, const struct gait_export_optio
 {
     const char *folder = place->folder;
     char name[NAME_BYTES], whole[PATH_MAX], written[PATH_MAX];
-    const struct layout layout = {trace, whole, parquet_rows_have_rank(trace)};
+    const struct layout layout = {trace, place->spans, whole, parquet_rows_have_rank(trace)};
     if (!folder || !strcmp(folder, "-"))
         return fail(GAIT_ERR_ARGUMENT, "parquet is a folder of files: name it with -o");
     name_run(place->path, name);
