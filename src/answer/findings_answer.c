@@ -2,16 +2,12 @@
 // `gait findings`: every rule with its figure and its limit, whether it found something, did
 // not, or has no evidence; and what to try.
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
-#include "analyse/steps/each_step.h"
 #include "answer/answers.h"
 #include "answer/device/ledgers.h"
 #include "answer/sentence_text.h"
-#include "base/fail.h"
 #include "load/choice.h"
 
 enum { FEW_STEPS = 5, COMPUTE = 1 << LANE_COMPUTE, COMM = 1 << LANE_COMM, COPY = 1 << LANE_COPY };
@@ -86,58 +82,26 @@ static void put_rule(struct sheet *sheet, const struct rule *rule, uint64_t ns, 
 // What a trace of another tool has no name for may have happened all the same.
 static bool is_seen(const struct torch_report *torch, unsigned phase)
 {
+    const uint64_t *seen = torch->chosen ? torch->totals : torch->judged.phases;
     for (uint32_t i = 0; i < torch->survey.shard_count; i++)
-        if (torch->survey.shards[i].is_imported && !torch->judged.phases[phase])
+        if (torch->survey.shards[i].is_imported && !seen[phase])
             return false;
     return true;
 }
 
-// Of a part of a run its steps count, all of them, of all ranks.
-struct part {
-    struct device_run devices;
-    struct torch_judged judged;
-    const struct chosen *chosen;
-    uint64_t *steps; // of each shard
-};
-
-static void count_step(const struct gait_event *step, uint32_t shard, void *context)
+static void put_phases(struct sheet *sheet, const struct run_report *report)
 {
-    struct part *part = context;
-    if (chosen_has(part->chosen, shard, step->start_ns) &&
-        ++part->steps[shard] > part->judged.steps)
-        part->judged.steps = part->steps[shard];
-}
-
-static int judge(struct part *part, const struct asked *asked, const struct torch_report *torch)
-{
-    part->steps = calloc((size_t)gait_trace_shard_count(asked->trace) + 1, sizeof *part->steps);
-    int status = part->steps ? device_run_make(&part->devices, asked->trace, part->chosen)
-                             : fail(GAIT_ERR_MEMORY, "no memory for the steps of ranks");
-    if (!status)
-        status = each_step(asked->trace, count_step, part);
-    const struct recorded_steps *recorded = &part->devices.turns.recorded;
-    for (size_t i = 0; torch && i < recorded->phase_count; i++) {
-        const struct recorded_phase *phase = &recorded->phases[i];
-        part->judged.total_ns += phase->ns;
-        for (unsigned k = 0; k < torch->phases.count; k++)
-            part->judged.phases[k] += strcmp(phase->name, torch->phases.names[k]) ? 0 : phase->ns;
-    }
-    return status;
-}
-
-static void put_phases(struct sheet *sheet, const struct torch_report *torch,
-                       const struct torch_judged *judged)
-{
-    const bool has_steps = torch && judged->steps >= FEW_STEPS;
+    const struct torch_report *torch = report->torch;
+    const bool has_steps = torch && torch->judged.steps >= FEW_STEPS;
     for (size_t i = 0; i < sizeof phase_rules / sizeof phase_rules[0]; i++) {
         const struct phase_rule *rule = &phase_rules[i];
         const bool is_known = has_steps && is_seen(torch, rule->phase);
-        put_rule(sheet, &rule->rule, is_known ? judged->phases[rule->phase] : 0,
-                 is_known ? judged->total_ns : 0);
+        put_rule(sheet, &rule->rule, is_known ? torch->judged.phases[rule->phase] : 0,
+                 is_known ? torch->judged.total_ns : 0);
     }
 }
 
-// Of the steps; of a rank that has none, of all the time of its devices; of a choice, of it all.
+// Of the steps; of a rank that has none, of all the time of its devices.
 static struct breakdown sum_up(const struct device_run *run)
 {
     struct breakdown sum = {.span_ns = 0};
@@ -145,10 +109,9 @@ static struct breakdown sum_up(const struct device_run *run)
         const struct breakdown_rank *rank = &run->ranks[i];
         if (!rank->has_device)
             continue;
-        const size_t steps = run->chosen ? 0 : rank->step_count;
-        if (!steps)
+        if (!rank->step_count)
             breakdown_add(&sum, &rank->whole, false);
-        for (size_t k = 0; k < steps; k++)
+        for (size_t k = 0; k < rank->step_count; k++)
             breakdown_add(&sum, &rank->steps[k].breakdown, false);
     }
     return sum;
@@ -212,24 +175,17 @@ static void put_report(struct sheet *sheet, const struct run_report *report)
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     struct run_report report;
-    struct part part = {.chosen = asked->chosen};
-    int status = run_report_make(&report, asked->trace);
-    if (!status && part.chosen)
-        status = judge(&part, asked, report.torch);
+    const int status = run_report_make_part(&report, asked->trace, asked->chosen);
     if (!status) {
-        const struct device_run *devices = part.chosen ? &part.devices : &report.devices;
         sheet_title(sheet, asked->path, "What stands out, and what to try");
         sheet_table(sheet, &table);
-        put_phases(sheet, report.torch,
-                   part.chosen || !report.torch ? &part.judged : &report.torch->judged);
-        put_devices(sheet, devices);
+        put_phases(sheet, &report);
+        put_devices(sheet, &report.devices);
         sheet_end(sheet);
-        if (!part.chosen) // what it found is of all of the run
+        if (!asked->chosen) // what it found is of all of the run
             put_report(sheet, &report);
-        ledgers_put(sheet, asked->trace, &devices->turns);
+        ledgers_put(sheet, asked->trace, &report.devices.turns);
     }
-    device_run_finish(&part.devices);
-    free(part.steps);
     run_report_finish(&report);
     return status;
 }
@@ -240,10 +196,9 @@ static const char *const about[] = {
     "Rules about phases are about the training's thread, without the first step and those that "
     "compile, where there are enough others. Rules about devices are about what the devices did "
     "in the steps (gait breakdown).",
-    "Of chosen steps, times or a phase, rules about phases are about all steps that begin in them, "
-    "summed over ranks, and rules about devices about what these did in them. What the report "
-    "finds "
-    "besides is of a whole run and not told.",
+    "Of chosen steps, times or a phase both are about all steps that begin in them, also the first "
+    "one and those that compile; rules about devices, where no step does, about what these did in "
+    "them. What the report finds besides is of a whole run and not told.",
     NULL,
 };
 
