@@ -221,17 +221,19 @@ static void count_step(const struct gait_event *step, uint32_t shard, void *cont
     search->parts->step_count += has_begin;
 }
 
-int energy_parts_find(struct energy_parts *parts, const struct energy_ask *ask)
+int energy_parts_find(struct energy_parts *parts, const struct run_report *report,
+                      struct gait_trace *trace)
 {
+    const struct chosen *chosen = report->devices.chosen;
     struct parts_search search = {
-        .parts = parts, .run = ask->run, .trace = ask->trace, .chosen = ask->chosen};
-    const struct torch_report *torch = ask->report->torch;
-    const bool is_whole = !ask->chosen, has_steps = ask->report->steps.count > 0;
-    *parts = (struct energy_parts){.step_count = is_whole ? ask->report->steps.count : 0};
+        .parts = parts, .run = &report->energy, .trace = trace, .chosen = chosen};
+    const struct torch_report *torch = report->torch;
+    const bool is_whole = !chosen, has_steps = report->steps.count > 0;
+    *parts = (struct energy_parts){.step_count = is_whole ? report->steps.count : 0};
     arena_init(&parts->arena, PARTS_LIMIT);
     parts->samples = torch && is_whole ? torch->samples : 0;
     parts->tokens = torch && is_whole ? torch->tokens : 0;
-    int status = is_whole ? GAIT_OK : each_step(ask->trace, count_step, &search);
+    int status = is_whole ? GAIT_OK : each_step(trace, count_step, &search);
     if (search.is_cut)
         parts->step_count = 0;
     if (!status && has_steps)

@@ -26,13 +26,10 @@ struct energy_parts {
 
 struct run_report;
 
-struct energy_ask {
-    struct gait_trace *trace;
-    const struct run_report *report;
-    const struct energy_run *run; // of it, or of the same with a choice
-    const struct chosen *chosen;  // or NULL; epochs, samples and tokens are of all of a run
-};
-GAIT_CHECK int energy_parts_find(struct energy_parts *parts, const struct energy_ask *ask);
+// Of the run of that report, whose devices it has; of a choice without epochs, samples and tokens,
+// which are of a whole run.
+GAIT_CHECK int energy_parts_find(struct energy_parts *parts, const struct run_report *report,
+                                 struct gait_trace *trace);
 void energy_parts_finish(struct energy_parts *parts); // takes NULL and a zeroed struct
 
 #endif

@@ -336,7 +336,7 @@ int run_report_make_part(struct run_report *report, struct gait_trace *trace,
     if (!status)
         status = device_run_read(&report->devices, trace);
     if (!status)
-        status = energy_run_read(&report->energy, trace);
+        status = energy_run_read_part(&report->energy, trace, chosen);
     count_damage(report, trace);
     return status ? status : run_verdict_make(report, trace);
 }

@@ -498,16 +498,12 @@ static int put_all(struct sheet *sheet, const struct energy_values *values,
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     struct run_report report;
-    struct energy_run part = {.count = 0};
     struct energy_parts parts = {.step_count = 0};
-    const struct energy_run *run = asked->chosen ? &part : &report.energy;
-    int status = run_report_make(&report, asked->trace);
-    if (!status && asked->chosen)
-        status = energy_run_read_part(&part, asked->trace, asked->chosen);
+    const struct energy_run *run = &report.energy;
+    int status = run_report_make_part(&report, asked->trace, asked->chosen);
     bool is_measured = !status && run->count > 0;
     if (is_measured)
-        status = energy_parts_find(&parts,
-                                   &(struct energy_ask){asked->trace, &report, run, asked->chosen});
+        status = energy_parts_find(&parts, &report, asked->trace);
     if (is_measured && asked->chosen)
         is_measured =
             energy_run_of(run, &(struct energy_wish){.kinds = ENERGY_ALL}).measured_ns > 0;
@@ -518,7 +514,6 @@ static int put(struct sheet *sheet, const struct asked *asked)
     else if (!status)
         status = put_all(sheet, asked->values, run, &parts);
     energy_parts_finish(&parts);
-    energy_run_finish(&part);
     run_report_finish(&report);
     return status;
 }
