@@ -215,6 +215,13 @@ def test_who_held_memory_in_a_part_took_it_before(ask_memory):
     assert [point["at_ns"] for point in answer["curve"]] == [BASE_NS + 1_155_000]
 
 
+def test_all_of_the_time_is_the_whole_of_memory(ask_memory):
+    start = str(BASE_NS + 40_000)  # of the first event
+    part = ask_memory("--from", start)
+    assert part.pop("choice")["from_ns"] == int(start)
+    assert part == ask_memory()
+
+
 def test_memory_that_gait_recorded_is_known_in_its_windows_alone(gait, tmp_path):
     stored_runs.unpack(tmp_path, only="h200/")
 

@@ -132,16 +132,17 @@ static void note(struct memory_device *device, int64_t at_ns)
         see_held(device, at_ns);
 }
 
-// What is held when chosen times begin, before `until_ns`, is held in them.
+// What is held when chosen times begin, before `until_ns`, is held in them; what happens when they
+// begin tells itself what is.
 static void enter(struct memory_device *device, int64_t until_ns)
 {
     struct memory_taking *taking = device->taking;
     const struct intervals *times = taking->times;
     for (; times && taking->next < times->count; taking->next++) {
         const int64_t at_ns = times->rows[taking->next].start_ns;
-        if (at_ns >= until_ns)
+        if (at_ns > until_ns)
             return;
-        if (taking->is_known)
+        if (taking->is_known && at_ns < until_ns)
             see_held(device, at_ns);
     }
 }
