@@ -333,6 +333,24 @@ def test_an_export_cuts_each_rank_at_its_own_steps(gait, tmp_path):
     assert gait("export", "run", "--steps=4", "-f", "parquet", "-o", "lake").returncode == 0
 
 
+def test_each_file_of_a_pt_trace_is_of_the_steps_of_its_rank(gait, tmp_path):
+    stored_runs.unpack(tmp_path, only="ddp/")
+    steps = json.loads(gait("steps", "ddp", "--json", "--steps=3").stdout)["steps"]
+    want = {row["rank"]: (row["start_ns"], row["start_ns"] + row["turn_ns"]) for row in steps}
+    assert len(set(want.values())) == 2
+    assert gait("export", "ddp", "--steps=3", "-f", "pt-trace", "-o", "pt/").returncode == 0
+    for path in (tmp_path / "pt").iterdir():
+        trace = json.loads(path.read_text())
+        begins = [row["ts"] for row in trace["traceEvents"] if "ProfilerStep" in row["name"]]
+        begin_ns = trace["baseTimeNanoseconds"] + round(1000 * min(begins))
+        end_ns = int(path.name.split(".")[-4])
+        assert (begin_ns, end_ns) == want.pop(trace["distributedInfo"]["rank"])
+        assert {row["name"] for row in trace["traceEvents"] if "Step#" in row["name"]} == {
+            "ProfilerStep#3"
+        }
+    assert not want
+
+
 def test_sampled_stacks_of_some_steps(gait, tmp_path):
     stored_runs.unpack(tmp_path, only="sampled/")
     steps = {row["number"]: row for row in
