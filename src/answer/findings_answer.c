@@ -82,8 +82,9 @@ static void put_rule(struct sheet *sheet, const struct rule *rule, uint64_t ns, 
 // What a trace of another tool has no name for may have happened all the same.
 static bool is_seen(const struct torch_report *torch, unsigned phase)
 {
+    const uint64_t *seen = torch->chosen ? torch->totals : torch->judged.phases;
     for (uint32_t i = 0; i < torch->survey.shard_count; i++)
-        if (torch->survey.shards[i].is_imported && !torch->judged.phases[phase])
+        if (torch->survey.shards[i].is_imported && !seen[phase])
             return false;
     return true;
 }
@@ -174,14 +175,15 @@ static void put_report(struct sheet *sheet, const struct run_report *report)
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     struct run_report report;
-    const int status = run_report_make(&report, asked->trace);
+    const int status = run_report_make_part(&report, asked->trace, asked->chosen);
     if (!status) {
         sheet_title(sheet, asked->path, "What stands out, and what to try");
         sheet_table(sheet, &table);
         put_phases(sheet, &report);
         put_devices(sheet, &report.devices);
         sheet_end(sheet);
-        put_report(sheet, &report);
+        if (!asked->chosen) // what it found is of all of the run
+            put_report(sheet, &report);
         ledgers_put(sheet, asked->trace, &report.devices.turns);
     }
     run_report_finish(&report);
@@ -194,6 +196,9 @@ static const char *const about[] = {
     "Rules about phases are about the training's thread, without the first step and those that "
     "compile, where there are enough others. Rules about devices are about what the devices did "
     "in the steps (gait breakdown).",
+    "Of chosen steps, times or a phase both are about all steps that begin in them, also the first "
+    "one and those that compile; rules about devices, where no step does, about what these did in "
+    "them. What the report finds besides is of a whole run and not told.",
     NULL,
 };
 
@@ -208,6 +213,6 @@ const struct answer findings_answer = {
     .summary = "Tests a run against rules: what stands out, by how much, and what to try.",
     .about = about,
     .examples = examples,
-    .choice = CHOICE_RANKS | CHOICE_RANK,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,
 };

@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "base/units.h"
+#include "load/run.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_TWICE = 4 }; // files that are named: a folder of windows has hundreds of one rank
@@ -145,7 +146,7 @@ int rank_gaps_say(struct sheet *sheet, const struct gait_trace *trace, bool is_f
     qsort(files, count, sizeof *files, compare_files);
     for (size_t i = 0; i < count; i++)
         ranks += !i || files[i].rank != files[i - 1].rank;
-    if (count && (double)ranks < world)
+    if (count && (double)ranks < world && !trace->run.is_of_some_ranks)
         say_missing(sheet, ranks, world, is_front);
     say_same_ranks(sheet, files, count, is_front);
     say_unlike(sheet, trace, is_front);

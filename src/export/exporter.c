@@ -15,6 +15,7 @@
 #include "export/perfetto/perfetto_proto.h"
 #include "export/perfetto/sample_chart.h"
 #include "export/pt/pt_trace.h"
+#include "load/run.h"
 #include "vocabulary/samples.h"
 
 // A longer suffix stands before one that it ends in.
@@ -65,9 +66,9 @@ static int check_options(const struct gait_export_options *options,
 }
 
 // To an open descriptor, which stays open; `name` says in messages what it is.
-static int write_to(struct gait_trace *trace, const struct gait_export_options *options, int fd,
-                    const char *name)
+static int write_to(const struct export_run *wish, int fd, const char *name)
 {
+    const struct gait_export_options *options = wish->options;
     const struct export_format *format = NULL;
     struct output_stream out;
     int status = check_options(options, &format);
@@ -75,7 +76,7 @@ static int write_to(struct gait_trace *trace, const struct gait_export_options *
         status = output_open(&out, fd, name, options->gzip);
     if (status)
         return status;
-    struct export_run run = {trace, options, name, &out};
+    struct export_run run = {wish->trace, options, wish->spans, name, &out};
     status = format->write(&run);
     // a failed write is why a format stopped, and its sentence says most
     if (out.status || !status) {
@@ -86,14 +87,13 @@ static int write_to(struct gait_trace *trace, const struct gait_export_options *
     return status;
 }
 
-static int write_to_new(struct gait_trace *trace, const struct gait_export_options *options,
-                        const char *path)
+static int write_to_new(const struct export_run *wish, const char *path)
 {
     struct own_file file;
     int status = own_file_open(&file, path);
     if (status)
         return status;
-    status = write_to(trace, options, file.fd, path);
+    status = write_to(wish, file.fd, path);
     if (!status)
         return own_file_keep(&file);
     own_file_drop(&file);
@@ -103,21 +103,26 @@ static int write_to_new(struct gait_trace *trace, const struct gait_export_optio
 int gait_export(struct gait_trace *trace, const struct gait_export_options *options,
                 const char *path)
 {
-    const struct export_format *format = NULL;
     GAIT_REQUIRE(trace);
-    int status = check_options(options, &format); // before a file is made
+    return export_write(&(struct export_run){.trace = trace, .options = options}, path);
+}
+
+int export_write(const struct export_run *wish, const char *path)
+{
+    const struct export_format *format = NULL;
+    int status = check_options(wish->options, &format); // before a file is made
     if (status)
         return status;
     if (!path || strcmp(path, "-") == 0)
-        return write_to(trace, options, STDOUT_FILENO, "standard output");
+        return write_to(wish, STDOUT_FILENO, "standard output");
     if (slice_ends_with(slice_of(path), ".gait"))
         return fail(GAIT_ERR_ARGUMENT,
                     "'%s' has the ending of a recording, which an export must not replace: choose "
                     "another name",
                     path);
-    struct gait_export_options packed = *options;
+    struct gait_export_options packed = *wish->options;
     packed.gzip |= slice_ends_with(slice_of(path), ".gz");
-    return write_to_new(trace, &packed, path);
+    return write_to_new(&(struct export_run){wish->trace, &packed, wish->spans, NULL, NULL}, path);
 }
 
 bool export_is_aside(const struct gait_event *event)
@@ -125,10 +130,16 @@ bool export_is_aside(const struct gait_event *event)
     return event->kind == GAIT_KIND_SAMPLE && sample_word_has((uint64_t)event->phase, SAMPLE_ASIDE);
 }
 
-static bool begins_within(const struct gait_export_options *options, int64_t start_ns)
+bool export_wants(const struct export_run *run, uint32_t track, int64_t start_ns)
 {
-    return (!options->since_ns || start_ns >= options->since_ns) &&
-           (!options->until_ns || start_ns < options->until_ns);
+    const struct gait_export_options *options = run->options;
+    if ((options->since_ns && start_ns < options->since_ns) ||
+        (options->until_ns && start_ns >= options->until_ns))
+        return false;
+    if (!run->spans)
+        return true;
+    const struct export_span *span = &run->spans[run->trace->run.tracks.tracks[track].info.shard];
+    return start_ns >= span->since_ns && start_ns < span->until_ns;
 }
 
 // The caller's events, one ahead.
@@ -146,7 +157,8 @@ static void fetch(struct beside *beside)
         beside->left = options->more ? options->more(options->more_context, &beside->event,
                                                      sizeof(beside->event))
                                      : 0;
-    while (beside->left == 1 && !begins_within(options, beside->event.start_ns));
+    while (beside->left == 1 &&
+           !export_wants(beside->run, beside->event.track, beside->event.start_ns));
 }
 
 // Those that begin until then: they lie around what is on record.
@@ -180,7 +192,7 @@ int export_each_event_of(const struct export_run *run, const struct export_pass 
     fetch(&beside);
     int more = 1;
     while (!status && (more = gait_cursor_next(cursor, &event)) == 1) {
-        if (!begins_within(run->options, event.start_ns) || export_is_aside(&event))
+        if (!export_wants(run, event.track, event.start_ns) || export_is_aside(&event))
             continue;
         status = give_beside(&beside, event.start_ns);
         if (!status)

@@ -11,11 +11,17 @@
 
 struct output_stream;
 
+// What of a shard is exported: what begins in [since, until).
+struct export_span {
+    int64_t since_ns, until_ns;
+};
+
 // One export under way.
 struct export_run {
     struct gait_trace *trace;
     const struct gait_export_options *options;
-    const char *name; // of the file, in messages and for formats that say it
+    const struct export_span *spans; // of each shard; NULL: all that the options leave
+    const char *name;                // of the file, in messages and for formats that say it
     struct output_stream *out;
 };
 
@@ -27,6 +33,12 @@ struct export_format {
 
 // The format of that place in the table, NULL past the last one.
 const struct export_format *export_format_at(size_t index);
+
+// As gait_export(), with spans.
+GAIT_CHECK int export_write(const struct export_run *wish, const char *path);
+
+// Whether what begins on that track at that time is asked for.
+bool export_wants(const struct export_run *run, uint32_t track, int64_t start_ns);
 
 // For formats: calls `take` for every event that was asked for, in order of
 // start. What it returns, if not 0, ends the pass; a failed output does too.

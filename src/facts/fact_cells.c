@@ -156,14 +156,14 @@ static size_t list_members(const struct fact_list *list, bool of_texts, struct m
 }
 
 void fact_cells_fill(struct fact_cells *cells, const struct fact_list *list, const void *rows,
-                     size_t count, const struct fact_sites *sites)
+                     size_t count)
 {
     struct member members[FACT_NUMBERS];
     const size_t numbers = list_members(list, false, members, FACT_NUMBERS);
     for (size_t k = 0; k < numbers; k++)
         for (size_t i = 0; i < count; i++)
             cells->numbers[k][i] =
-                number_at(sites, members[k].type,
+                number_at(cells->sites, members[k].type,
                           (const char *)rows + i * list->row_bytes + members[k].offset);
     const size_t texts = list_members(list, true, members, FACT_TEXTS);
     for (size_t k = 0; k < texts; k++)
@@ -186,14 +186,14 @@ static bool keep_text(struct buffer *texts, struct slice text, uintptr_t *ret_pl
 }
 
 bool fact_cells_read(const struct fact_cells *cells, const struct fact_list *list, void *rows,
-                     size_t count, const struct fact_sites *sites, struct buffer *texts)
+                     size_t count, struct buffer *texts)
 {
     struct member members[FACT_NUMBERS];
     const size_t numbers = list_members(list, false, members, FACT_NUMBERS);
     bool is_good = true;
     for (size_t k = 0; k < numbers; k++)
         for (size_t i = 0; i < count; i++)
-            is_good &= put_number(sites, members[k].type,
+            is_good &= put_number(cells->sites, members[k].type,
                                   (char *)rows + i * list->row_bytes + members[k].offset,
                                   cells->numbers[k][i]);
     const size_t kinds = list_members(list, true, members, FACT_TEXTS);

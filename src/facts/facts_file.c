@@ -144,6 +144,7 @@ static int prepare(struct facts_file *file)
     int status = table_reader_init(&file->reader);
     if (!status)
         status = fact_sites_init(&file->sites, &file->trace->run, file->shard);
+    file->cells->sites = &file->sites;
     if (!status)
         status = find_key(file);
     return status ? status : look(file);
@@ -206,7 +207,7 @@ static bool take_frame(struct taking *taking, size_t frame)
         return false;
     char *rows = taking->rows + taking->count * taking->list->row_bytes;
     taking->count += count;
-    return fact_cells_read(file->cells, taking->list, rows, count, &file->sites, &taking->texts);
+    return fact_cells_read(file->cells, taking->list, rows, count, &taking->texts);
 }
 
 static bool take_all(struct taking *taking)
@@ -299,8 +300,7 @@ int facts_file_put(struct facts_file *file, const struct fact_list *list, const 
     for (size_t at = 0; !status && (at < count || !at); at += FACT_ROWS) {
         const size_t left = count - at, some = left < FACT_ROWS ? left : FACT_ROWS;
         if (some)
-            fact_cells_fill(file->cells, list, (const char *)rows + at * list->row_bytes, some,
-                            &file->sites);
+            fact_cells_fill(file->cells, list, (const char *)rows + at * list->row_bytes, some);
         status = put_cells(file, list->number, (uint32_t)some, numbers, texts);
     }
     file->is_put[list->number] = true;

@@ -65,13 +65,20 @@
     X(count, UINT) X(busy, TICKS) X(longest, TICKS) X(site, SITE) X(depth, UINT)
 #define COLUMNS_FORM(X) X(id, UINT) X(args, ARGS) X(fields, ARGS)
 // What they are a list of facts says (facts/fact_list.h).
+#define COLUMNS_FACT_0(X) X(n0, UINT) X(n1, UINT) X(n2, UINT) X(n3, UINT)
+#define COLUMNS_FACT_1(X) X(n4, UINT) X(n5, UINT) X(n6, UINT) X(n7, UINT)
+#define COLUMNS_FACT_2(X) X(n8, UINT) X(n9, UINT) X(n10, UINT) X(n11, UINT)
+#define COLUMNS_FACT_3(X) X(n12, UINT) X(n13, UINT) X(n14, UINT) X(n15, UINT)
+#define COLUMNS_FACT_4(X) X(n16, UINT) X(n17, UINT) X(n18, UINT) X(n19, UINT)
+#define COLUMNS_FACT_5(X) X(n20, UINT) X(n21, UINT) X(n22, UINT) X(n23, UINT)
+#define COLUMNS_FACT_6(X) X(n24, UINT) X(n25, UINT) X(n26, UINT) X(n27, UINT)
+#define COLUMNS_FACT_7(X) X(t0, BYTES) X(t1, BYTES) X(t2, BYTES)
 #define COLUMNS_FACT(X)                                                                            \
-    X(n0, UINT)                                                                                    \
-    X(n1, UINT) X(n2, UINT) X(n3, UINT) X(n4, UINT) X(n5, UINT) X(n6, UINT) X(n7, UINT)            \
-        X(n8, UINT) X(n9, UINT) X(n10, UINT) X(n11, UINT) X(n12, UINT) X(n13, UINT) X(n14, UINT)   \
-            X(n15, UINT) X(n16, UINT) X(n17, UINT) X(n18, UINT) X(n19, UINT) X(n20, UINT)          \
-                X(n21, UINT) X(n22, UINT) X(n23, UINT) X(n24, UINT) X(n25, UINT) X(n26, UINT)      \
-                    X(n27, UINT) X(t0, BYTES) X(t1, BYTES) X(t2, BYTES)
+    COLUMNS_FACT_0(X)                                                                              \
+    COLUMNS_FACT_1(X)                                                                              \
+    COLUMNS_FACT_2(X)                                                                              \
+    COLUMNS_FACT_3(X)                                                                              \
+    COLUMNS_FACT_4(X) COLUMNS_FACT_5(X) COLUMNS_FACT_6(X) COLUMNS_FACT_7(X)
 
 // A struct with a byte a column: where its member lies is the column's number.
 #define COLUMN_MEMBER(name, type) char name;

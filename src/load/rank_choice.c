@@ -66,9 +66,11 @@ int rank_choice_open(const struct gait_trace *trace, const struct choice *choice
     if (!status)
         status = run_open_some(&made->run, run, is_kept);
     free(is_kept);
-    if (status)
+    if (status) {
         free(made);
-    else
-        *ret_trace = made;
+        return status;
+    }
+    made->run.is_of_some_ranks = true;
+    *ret_trace = made;
     return status;
 }

@@ -36,9 +36,10 @@ struct run {
     struct run_shard **shards;  // in order of path
     struct run_outcome outcome; // of the command, where a folder is read
     uint32_t shard_count;
-    size_t merge_bytes;  // bound of a merge's memory; 0: the usual one
-    size_t async_begins; // of a window of async_pairs; 0: the usual one
-    bool wants_facts;    // a file of facts of each rank, however short it is
+    bool is_of_some_ranks; // others were left out as the reader asked
+    size_t merge_bytes;    // bound of a merge's memory; 0: the usual one
+    size_t async_begins;   // of a window of async_pairs; 0: the usual one
+    bool wants_facts;      // a file of facts of each rank, however short it is
 };
 
 // What the public functions hand around.

@@ -4,45 +4,10 @@ here, over the events that the trace was made of."""
 
 import csv
 import json
-import random
 
 import pytest
 import stored_runs
-
-STEPS, STEP_US, TURN_US, RANKS = range(3, 9), 1000, 1100, (0, 1, 3)
-BASE_NS = 1_700_000_000_000_000_000  # what the times in the files count from
-REDUCE = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 10,
-          "Out msg nelems": 10, "Group size": 3}  # fmt: skip
-
-
-def span(category, name, start, us, tid=9, pid=9, **args):
-    return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": start,
-            "dur": us, "args": args}  # fmt: skip
-
-
-def rank_events(rank):
-    """Steps with gaps between them; work that runs long after its launch, or has none."""
-    draw = random.Random(f"rank {rank}")
-    events = [] if rank == 3 else [span("user_annotation", "init", 0, 10)]  # it comes later
-    for index, number in enumerate(STEPS):
-        at = 100 + TURN_US * index
-        events.append(span("user_annotation", f"ProfilerStep#{number}", at, STEP_US))
-        events.append(span("user_annotation", "loss", at + 300, 200))
-        events.append(span("gpu_user_annotation", "loss", at + 320, 900, tid=7, pid=0))
-    free = 150
-    for link in range(1, 160):
-        launch = 50 + link * (TURN_US * len(STEPS) + 100) // 160
-        free = max(free, launch + draw.randrange(2, 400)) + draw.randrange(3)
-        us = draw.randrange(1, 60)
-        args = {"correlation": link, "device": 0, "stream": 7}
-        name = f"gemm {draw.randrange(4)}"
-        if link % 9 == 0:
-            name, args = "ncclDevKernel_AllReduce_Sum_f32", {**args, **REDUCE}
-        events.append(span("kernel", name, free, us, tid=7, pid=0, **args))
-        if link % 7:
-            events.append(span("cuda_runtime", "cudaLaunchKernel", launch, 1, correlation=link))
-        free += us
-    return events
+from chosen_events import BASE_NS, RANKS, STEPS, rank_events, span
 
 
 @pytest.fixture(scope="module")
@@ -428,6 +393,26 @@ def test_ranks_are_left_out_as_if_their_files_were_not_there(gait, tmp_path, com
     assert (done.returncode, done.stderr) == (want.returncode, want.stderr)
     if done.returncode == 0:
         assert without_choice(done.stdout) == json.loads(want.stdout)
+
+
+def test_ranks_that_are_left_out_are_not_missed(gait, ask):
+    assert "3 of 4 ranks are here" in gait("report", "run").stdout  # 2 has no file
+    for command in "report", "info":
+        assert "are here" not in gait(command, "run", "--ranks=0,1").stdout
+        assert "of 4 " in gait(command, "run").stdout
+
+
+@pytest.mark.parametrize(
+    "line", ["--ranks 0 --rank 1", "--ranks=0 --ranks=1", "--from=1ms --since 2ms",
+             "--to 3ms --until=4ms", "--steps=3 --steps=4"]
+)  # fmt: skip
+def test_what_is_chosen_twice_is_refused(gait, line):
+    done = gait("kernels", "run", *line.split())
+    option = line.replace("=", " ").split()[-2]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"gait kernels: '{option}' chooses what an option before it chose: leave one of them out\n"
+    )
 
 
 def test_an_export_is_of_the_ranks_and_times_that_are_chosen(gait, ask, events, tmp_path):

@@ -106,3 +106,55 @@ def test_a_real_training_waits_for_its_loader_or_not(gait, tmp_path, name, state
     if not trace.exists():
         pytest.skip(f"{trace.name} is not there")
     assert rules_of(gait, tmp_path, trace)["input"]["state"] == state
+
+
+def make_halves(folder):
+    """A run of two ranks: 6 steps that wait for input, then 6 that collect garbage. The second
+    one is slower, and does so for longer."""
+    for rank, (percents, length) in enumerate(((40, STEP_NS * 9 // 10), (60, STEP_NS))):
+        shard = ShardMaker(pid=100 + rank, rank=rank, torch={"version": "2.13.0"})
+        track = shard.track(key=str(100 + rank), os_id=100 + rank)
+        own, spans, marks = STEP_NS * percents // 100, [], []
+        for number in range(12):
+            at, phase = shard.start_ns + number * STEP_NS, b"input" if number < 6 else b"gc"
+            marks.append((at, length, number))
+            spans.append((at, own, shard.site(b"phase", phase)))
+            spans.append((at + own, length - own, shard.site(b"phase", b"forward")))
+        shard.spans(track, spans)
+        shard.rows("step", track, marks)
+        shard.write(folder / "run")
+    return folder / "run"
+
+
+def test_rules_are_about_the_steps_that_are_chosen(gait, tmp_path):
+    run = make_halves(tmp_path)
+
+    def ask(*options):
+        answer = json.loads(gait("findings", "--json", run, *options).stdout)
+        return answer, {rule["rule"]: (rule["state"], rule["share"]) for rule in answer["rules"]}
+
+    found, clear = ("found", pytest.approx(0.6)), ("clear", 0)  # of the slowest rank
+    for options, wanted in (
+        (["--steps=..5"], (found, clear)),
+        (["--from=6ms"], (clear, found)),
+        (["--to=6ms", "--ranks=0"], (("found", pytest.approx(4 / 9)), clear)),
+        (["--steps=1..4"], (("no evidence", None),) * 2),
+    ):
+        answer, rules = ask(*options)
+        assert (rules["input"], rules["garbage"]) == wanted
+        assert "findings" not in answer  # they are of the whole run
+    assert "findings" in ask()[0]
+
+
+def test_rules_about_devices_are_about_the_times_that_are_chosen(gait, tmp_path):
+    path = make_trace(tmp_path, 400, comm_us=300)
+    rows = json.loads(path.read_text())["traceEvents"]
+    for row in rows:  # behind the fourth step nothing is communicated
+        if row["name"] == "ncclDevKernel_AllReduce" and row["ts"] >= 1_004_000:
+            row["name"] = "gemm"
+    path.write_text(json.dumps({"traceEvents": rows, "distributedInfo": {"rank": 0}}))
+    for options, share in ([], 0.15), (["--steps=..3"], 0.3), (["--from=4ms"], 0):
+        answer = gait("findings", "--json", path, "--no-cache", *options)
+        (rule,) = [rule for rule in json.loads(answer.stdout)["rules"]
+                   if rule["rule"] == "device-communication"]  # fmt: skip
+        assert rule["share"] == pytest.approx(share, abs=0.001)

@@ -7,7 +7,9 @@
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
 #include "analyse/steps/each_step.h"
+#include "analyse/time/wrap_add.h"
 #include "base/fail.h"
+#include "load/shard_owner.h"
 
 #define PARTS_LIMIT ((size_t)64 << 20)
 #define STEPS "steps"
@@ -16,6 +18,8 @@ struct parts_search {
     struct energy_parts *parts;
     const struct energy_run *run;
     struct gait_trace *trace;
+    const struct chosen *chosen; // or NULL
+    bool is_cut;                 // a step, by its edges
     struct phase_times steps;
 };
 
@@ -58,8 +62,10 @@ static bool is_first_of_host(const struct phase_times *times, size_t at)
 // --- steps ----------------------------------------------------------------------------------
 
 // All times in which a thread of that host was in a step.
-static int join_host(struct intervals *all, const struct phase_times *times, const char *host)
+static int join_host(struct intervals *all, const struct parts_search *search, const char *host)
 {
+    const struct phase_times *times = &search->steps;
+    struct intervals chosen = {.count = 0};
     int status = GAIT_OK;
     intervals_init(all);
     for (size_t i = 0; i < times->count && !status; i++) {
@@ -68,6 +74,11 @@ static int join_host(struct intervals *all, const struct phase_times *times, con
             status = intervals_add(all, own->rows[j].start_ns, own->rows[j].end_ns);
     }
     intervals_join(all);
+    if (!status && search->chosen)
+        status = chosen_of_host(search->chosen, search->trace, host, &chosen);
+    if (!status && search->chosen)
+        status = intervals_intersect(all, &chosen);
+    intervals_finish(&chosen);
     return status;
 }
 
@@ -83,7 +94,7 @@ static int find_steps(struct parts_search *search)
         struct intervals all;
         if (!is_first_of_host(&times, i))
             continue;
-        status = join_host(&all, &times, times.threads[i].host);
+        status = join_host(&all, search, times.threads[i].host);
         const struct energy more = energy_of(search->run, times.threads[i].host, &all);
         const uint64_t length = intervals_total(&all);
         energy_add(&parts->steps, &more);
@@ -107,6 +118,9 @@ static int cut_to_steps(const struct parts_search *search, const struct phase_th
     int status = intervals_subtract(&beside, &thread->times, steps ? steps : &none);
     if (!status)
         status = intervals_subtract(in_steps, &thread->times, &beside);
+    if (!status && search->chosen)
+        status = intervals_intersect(
+            in_steps, &search->chosen->times[shard_owner(search->trace, thread->shard)]);
     intervals_finish(&beside);
     return status;
 }
@@ -197,19 +211,36 @@ static int find_epochs(const struct parts_search *asked, const struct torch_repo
     return status;
 }
 
+static void count_step(const struct gait_event *step, uint32_t shard, void *context)
+{
+    struct parts_search *search = context;
+    const int64_t last_ns =
+        wrap_add(step->start_ns, step->duration_ns > 0 ? step->duration_ns - 1 : 0);
+    const bool has_begin = chosen_has(search->chosen, shard, step->start_ns);
+    search->is_cut |= has_begin != chosen_has(search->chosen, shard, last_ns);
+    search->parts->step_count += has_begin;
+}
+
 int energy_parts_find(struct energy_parts *parts, const struct run_report *report,
                       struct gait_trace *trace)
 {
-    struct parts_search search = {parts, &report->energy, trace, {.count = 0}};
+    const struct chosen *chosen = report->devices.chosen;
+    struct parts_search search = {
+        .parts = parts, .run = &report->energy, .trace = trace, .chosen = chosen};
     const struct torch_report *torch = report->torch;
-    *parts = (struct energy_parts){.step_count = report->steps.count};
+    const bool is_whole = !chosen, has_steps = report->steps.count > 0;
+    *parts = (struct energy_parts){.step_count = is_whole ? report->steps.count : 0};
     arena_init(&parts->arena, PARTS_LIMIT);
-    parts->samples = torch ? torch->samples : 0;
-    parts->tokens = torch ? torch->tokens : 0;
-    int status = parts->step_count ? find_steps(&search) : GAIT_OK;
-    if (!status && torch && parts->step_count)
+    parts->samples = torch && is_whole ? torch->samples : 0;
+    parts->tokens = torch && is_whole ? torch->tokens : 0;
+    int status = is_whole ? GAIT_OK : each_step(trace, count_step, &search);
+    if (search.is_cut)
+        parts->step_count = 0;
+    if (!status && has_steps)
+        status = find_steps(&search);
+    if (!status && torch && has_steps)
         status = find_phases(&search, torch);
-    if (!status && torch)
+    if (!status && torch && is_whole)
         status = find_epochs(&search, torch);
     phase_times_finish(&search.steps);
     if (status)

@@ -26,7 +26,8 @@ struct energy_parts {
 
 struct run_report;
 
-// Of the run of that report, whose devices it has.
+// Of the run of that report, whose devices it has; of a choice without epochs, samples and tokens,
+// which are of a whole run.
 GAIT_CHECK int energy_parts_find(struct energy_parts *parts, const struct run_report *report,
                                  struct gait_trace *trace);
 void energy_parts_finish(struct energy_parts *parts); // takes NULL and a zeroed struct

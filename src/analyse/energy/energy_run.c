@@ -16,9 +16,10 @@ enum { MOST_DEVICES = 1 << 16 };
 struct reader {
     struct energy_run *run;
     struct gait_trace *trace;
-    size_t *device_of; // of a track, + 1; 0: none
-    uint8_t *meter_of; // of a site, METER_COUNT: none of ours
-    uint32_t *tracks;  // of the shard that is read
+    const struct chosen *chosen; // or NULL
+    size_t *device_of;           // of a track, + 1; 0: none
+    uint8_t *meter_of;           // of a site, METER_COUNT: none of ours
+    uint32_t *tracks;            // of the shard that is read
     uint32_t track_count;
 };
 
@@ -32,6 +33,11 @@ bool energy_device_is_lost(const struct energy_device *device)
     return device->failures && (good_ns == INT64_MIN || device->failed_ns > good_ns);
 }
 
+static bool is_taken(const struct energy_device *device, int64_t at_ns)
+{
+    return !device->is_part || intervals_cover(&device->times, at_ns);
+}
+
 double energy_gauge_mean(const struct energy_gauge *gauge)
 {
     if (!gauge->count)
@@ -39,23 +45,28 @@ double energy_gauge_mean(const struct energy_gauge *gauge)
     return gauge->total_ns ? gauge->sum / (double)gauge->total_ns : (double)gauge->last.value;
 }
 
-static struct interval all_of(const struct energy_series *series)
+struct energy energy_device_of(const struct energy_device *device)
 {
-    return (struct interval){series->first_ns, series->last_ns};
+    return energy_series_of(&device->series, device->times.rows, device->times.count);
 }
 
 double energy_device_power_joules(const struct energy_device *device)
 {
-    const struct interval all = all_of(&device->series);
-    return energy_power_integral(&device->source.power, &all);
+    double sum = NAN;
+    for (size_t i = 0; i < device->times.count; i++) {
+        const double more = energy_power_integral(&device->source.power, &device->times.rows[i]);
+        sum = isnan(sum) ? more : sum + (isnan(more) ? 0 : more);
+    }
+    return sum;
 }
 
 double energy_device_mean_watts(const struct energy_device *device)
 {
-    const struct interval all = all_of(&device->series);
-    const double length = (double)all.end_ns - (double)all.start_ns;
-    const struct energy energy = energy_series_of(&device->series, &all, 1);
-    return length > 0 ? energy.joules / length * 1e9 : NAN;
+    const struct intervals *times = &device->times;
+    double length = 0;
+    for (size_t i = 0; i < times->count; i++)
+        length += (double)times->rows[i].end_ns - (double)times->rows[i].start_ns;
+    return length > 0 ? energy_device_of(device).joules / length * 1e9 : NAN;
 }
 
 // Of the power readings, else of the counter over a second and more.
@@ -64,8 +75,9 @@ double energy_device_most_watts(const struct energy_device *device)
     const struct energy_series *series = &device->series;
     double most = NAN;
     for (size_t i = 0; i < device->source.power.count; i++)
-        most = fmax(most, (double)device->source.power.rows[i].value / 1000);
-    if (!isnan(most))
+        if (is_taken(device, device->source.power.rows[i].at_ns))
+            most = fmax(most, (double)device->source.power.rows[i].value / 1000);
+    if (!isnan(most) || device->is_part)
         return most;
     for (size_t i = 0, first = 0; i < series->count; i++) {
         const struct interval time = {series->cells[first].from_ns, series->cells[i].to_ns};
@@ -80,37 +92,67 @@ double energy_device_most_watts(const struct energy_device *device)
 
 // --- reading ------------------------------------------------------------------------------
 
-static void hold(struct energy_gauge *gauge, int64_t until_ns)
+// How long the gauge had its value until then, of what is chosen.
+static uint64_t held_ns(const struct energy_device *device, const struct energy_gauge *gauge,
+                        int64_t until_ns)
 {
-    const int64_t length = until_ns - gauge->last.at_ns;
-    if (!gauge->count || length <= 0)
+    const int64_t from_ns = gauge->last.at_ns;
+    uint64_t held = 0;
+    if (!gauge->has_last || until_ns <= from_ns)
+        return 0;
+    if (!device->is_part)
+        return (uint64_t)until_ns - (uint64_t)from_ns;
+    for (size_t i = intervals_from(&device->times, from_ns); i < device->times.count; i++) {
+        const struct interval *time = &device->times.rows[i];
+        const int64_t start_ns = time->start_ns > from_ns ? time->start_ns : from_ns;
+        const int64_t end_ns = time->end_ns < until_ns ? time->end_ns : until_ns;
+        if (start_ns >= end_ns)
+            break;
+        held += (uint64_t)end_ns - (uint64_t)start_ns;
+    }
+    return held;
+}
+
+static void note_value(struct energy_gauge *gauge)
+{
+    const int64_t value = gauge->last.value;
+    gauge->least = !gauge->count || value < gauge->least ? value : gauge->least;
+    gauge->most = !gauge->count || value > gauge->most ? value : gauge->most;
+    gauge->count++;
+}
+
+static void hold(const struct energy_device *device, struct energy_gauge *gauge, int64_t until_ns)
+{
+    const uint64_t length = held_ns(device, gauge, until_ns);
+    if (!length)
         return;
+    if (device->is_part) // which may have begun behind the reading
+        note_value(gauge);
     gauge->sum += (double)gauge->last.value * (double)length;
-    gauge->total_ns += (uint64_t)length;
+    gauge->total_ns += length;
 }
 
 static void hold_throttle(struct energy_device *device, int64_t until_ns)
 {
     const struct energy_gauge *gauge = &device->gauges[METER_THROTTLE];
-    const int64_t length = until_ns - gauge->last.at_ns;
-    for (int bit = 0; bit < ENERGY_THROTTLES && gauge->count && length > 0; bit++)
-        device->throttled_ns[bit] += gauge->last.value >> bit & 1 ? (uint64_t)length : 0;
+    const uint64_t length = held_ns(device, gauge, until_ns);
+    for (int bit = 0; bit < ENERGY_THROTTLES; bit++)
+        device->throttled_ns[bit] += gauge->last.value >> bit & 1 ? length : 0;
 }
 
 static void take_gauge(struct energy_device *device, enum meter meter,
                        const struct energy_reading *row)
 {
     struct energy_gauge *gauge = &device->gauges[meter];
-    const int64_t length = row->at_ns - gauge->last.at_ns;
-    if (gauge->count && length < 0)
+    if (gauge->has_last && row->at_ns < gauge->last.at_ns)
         return;
     if (meter == METER_THROTTLE)
         hold_throttle(device, row->at_ns);
-    hold(gauge, row->at_ns);
-    gauge->least = !gauge->count || row->value < gauge->least ? row->value : gauge->least;
-    gauge->most = !gauge->count || row->value > gauge->most ? row->value : gauge->most;
+    hold(device, gauge, row->at_ns);
     gauge->last = *row;
-    gauge->count++;
+    gauge->has_last = true;
+    if (!device->is_part)
+        note_value(gauge);
 }
 
 static int take(struct energy_device *device, enum meter meter, const struct energy_reading *row)
@@ -123,6 +165,8 @@ static int take(struct energy_device *device, enum meter meter, const struct ene
     case METER_POWER:
         return energy_readings_add(&device->source.power, row->at_ns, value);
     case METER_FAILED:
+        if (!is_taken(device, row->at_ns))
+            return GAIT_OK;
         device->failures++;
         device->failure = row->value;
         device->failed_ns = row->at_ns > device->failed_ns ? row->at_ns : device->failed_ns;
@@ -169,9 +213,10 @@ static int read_batch(const struct gait_batch *batch, void *context)
     return status;
 }
 
-static int find_device(struct energy_run *run, const char *host,
+static int find_device(const struct reader *reader, const char *host,
                        const struct gait_track_info *track, size_t *ret_place)
 {
+    struct energy_run *run = reader->run;
     for (size_t i = 0; i < run->count; i++)
         if (!strcmp(run->devices[i].key, track->key) && !strcmp(run->devices[i].host, host)) {
             *ret_place = i + 1;
@@ -188,7 +233,10 @@ static int find_device(struct energy_run *run, const char *host,
                                                         .from = SOURCE_COUNT,
                                                         .failed_ns = INT64_MIN};
     *ret_place = run->count;
-    return GAIT_OK;
+    if (!reader->chosen)
+        return GAIT_OK;
+    run->devices[run->count - 1].is_part = true;
+    return chosen_of_host(reader->chosen, reader->trace, host, &run->devices[run->count - 1].times);
 }
 
 static int read_shard(struct reader *reader, uint32_t shard, const char *host)
@@ -200,7 +248,7 @@ static int read_shard(struct reader *reader, uint32_t shard, const char *host)
         status = gait_trace_track(reader->trace, i, &track);
         if (status || track.shard != shard || track.kind != GAIT_TRACK_COUNTER)
             continue;
-        status = find_device(reader->run, host, &track, &reader->device_of[i]);
+        status = find_device(reader, host, &track, &reader->device_of[i]);
         reader->tracks[reader->track_count++] = i;
     }
     const struct gait_query query = {.size = sizeof query,
@@ -263,8 +311,13 @@ static int make_series(struct energy_run *run)
         struct energy_device *device = &run->devices[i];
         hold_throttle(device, device->end_ns);
         for (int meter = 0; meter < METER_COUNT; meter++)
-            hold(&device->gauges[meter], device->end_ns);
+            hold(device, &device->gauges[meter], device->end_ns);
         status = energy_series_make(&device->series, &device->source);
+        const struct energy_series *series = &device->series;
+        if (!status && device->is_part)
+            intervals_cut(&device->times, series->first_ns, series->last_ns);
+        else if (!status)
+            status = intervals_add(&device->times, series->first_ns, series->last_ns);
     }
     if (run->count)
         qsort(run->devices, run->count, sizeof *run->devices, compare_devices);
@@ -296,10 +349,16 @@ static bool has_meters(const struct gait_trace *trace)
 
 int energy_run_read(struct energy_run *run, struct gait_trace *trace)
 {
+    return energy_run_read_part(run, trace, NULL);
+}
+
+int energy_run_read_part(struct energy_run *run, struct gait_trace *trace,
+                         const struct chosen *chosen)
+{
     *run = (struct energy_run){.count = 0};
     if (!has_meters(trace))
         return GAIT_OK;
-    struct reader reader = {.run = run, .trace = trace};
+    struct reader reader = {.run = run, .trace = trace, .chosen = chosen};
     const size_t tracks = gait_trace_track_count(trace) + 1;
     uint8_t *is_read = calloc(gait_trace_shard_count(trace) + 1, 1);
     reader.device_of = calloc(tracks, sizeof *reader.device_of);
@@ -325,6 +384,7 @@ void energy_run_finish(struct energy_run *run)
         energy_readings_finish(&run->devices[i].source.counter);
         energy_readings_finish(&run->devices[i].source.power);
         energy_series_finish(&run->devices[i].series);
+        intervals_finish(&run->devices[i].times);
     }
     free(run->devices);
     *run = (struct energy_run){.count = 0};
@@ -338,12 +398,12 @@ struct energy energy_run_of(const struct energy_run *run, const struct energy_wi
     uint64_t longest = 0;
     for (size_t i = 0; i < run->count; i++) {
         const struct energy_device *device = &run->devices[i];
-        const struct interval all = all_of(&device->series);
         if (!(wish->kinds >> device->kind & 1) ||
             (wish->host && strcmp(wish->host, device->host) != 0))
             continue;
-        const struct energy more = energy_series_of(
-            &device->series, wish->times ? wish->times : &all, wish->times ? wish->count : 1);
+        const struct energy more = wish->times
+                                       ? energy_series_of(&device->series, wish->times, wish->count)
+                                       : energy_device_of(device);
         energy_add(&sum, &more);
         longest = more.measured_ns > longest ? more.measured_ns : longest;
     }

@@ -13,6 +13,7 @@
 #include <gait/trace.h>
 
 #include "analyse/energy/energy_series.h"
+#include "analyse/steps/chosen.h"
 #include "vocabulary/meters.h"
 
 // A counter that is not summed: each value holds until the next one.
@@ -20,6 +21,7 @@ struct energy_gauge {
     uint64_t count, total_ns;
     double sum; // of value times ns: the mean is sum / total_ns
     int64_t least, most;
+    bool has_last;
     struct energy_reading last;
 };
 
@@ -30,8 +32,10 @@ struct energy_device {
     enum meter_device kind;
     enum meter_source from;
     bool is_shared;              // the run used a part of it (MIG)
+    bool is_part;                // its times are a choice
     struct energy_source source; // its readings
     struct energy_series series;
+    struct intervals times; // of its readings those that are chosen; all figures are of these
     struct energy_gauge gauges[METER_COUNT];
     uint64_t throttled_ns[ENERGY_THROTTLES]; // by bit
     uint64_t failures;                       // readings that failed
@@ -42,7 +46,7 @@ struct energy_device {
 // It was lost: the last readings failed.
 bool energy_device_is_lost(const struct energy_device *device);
 
-// What the power readings say, of the device's whole series; NAN where there are none.
+// What the power readings say, of the device's times; NAN where there are none.
 double energy_device_power_joules(const struct energy_device *device);
 
 // Mean and largest power in watts; NAN: not known.
@@ -65,14 +69,21 @@ enum {
 };
 
 GAIT_CHECK int energy_run_read(struct energy_run *run, struct gait_trace *trace);
+// Of the times alone that are chosen on a device's host (NULL: all). What a counter did that it
+// should not is of its whole series.
+GAIT_CHECK int energy_run_read_part(struct energy_run *run, struct gait_trace *trace,
+                                    const struct chosen *chosen);
 void energy_run_finish(struct energy_run *run); // takes NULL and a zeroed struct
 
 struct energy_wish {
     unsigned kinds;               // bits 1 << DEVICE_...
     const char *host;             // NULL: of all
-    const struct interval *times; // in order, apart; NULL: the whole run
+    const struct interval *times; // in order, apart; NULL: those of each device
     size_t count;
 };
+
+// What one device used in its times.
+struct energy energy_device_of(const struct energy_device *device);
 
 // The sum over its devices. measured_ns is that of the device that was measured longest.
 struct energy energy_run_of(const struct energy_run *run, const struct energy_wish *wish);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyse/job/torch_ranks.h"
+#include "analyse/steps/chosen.h"
 #include "analyse/steps/torch_epochs.h"
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -161,6 +162,7 @@ static void book(struct gathering *gathering, const uint64_t *phases, uint64_t p
 
 static void book_steps(struct gathering *gathering, const struct step_row *rows, size_t count)
 {
+    struct torch_report *torch = gathering->job->torch;
     for (size_t place = 0; place < count; place++) {
         const struct rank_steps *steps = gathering->rank_of[rows[place].track];
         const size_t first = steps->first_share[rows[place].tag];
@@ -170,6 +172,9 @@ static void book_steps(struct gathering *gathering, const struct step_row *rows,
             phases[steps->shares[i].phase] = steps->shares[i].ns;
         if (end > first)
             book(gathering, phases, place);
+        if (torch->chosen && chosen_has(torch->chosen, torch->survey.shard_of[rows[place].track],
+                                        rows[place].start_ns))
+            torch_judged_add(&torch->judged, phases);
     }
 }
 

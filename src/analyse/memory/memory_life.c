@@ -31,16 +31,18 @@ struct nest {
     const struct fact_row *next, *behind; // of the slice, those that have yet to begin
 };
 
-struct window { // its begin
+struct window { // its begin or end
     int64_t at_ns;
+    bool is_end;
     uint32_t rank, shard;
 };
 
 struct walk {
     struct memory_life *life;
     struct gait_trace *trace;
-    struct nest *nests; // by track
-    uint8_t *kinds;     // of sites: enum site_kind
+    const struct chosen *chosen; // or NULL
+    struct nest *nests;          // by track
+    uint8_t *kinds;              // of sites: enum site_kind
     struct tuple_map devices;
     uint32_t rank; // its shard
     struct window *windows;
@@ -195,7 +197,8 @@ static int find_device(struct walk *walk, uint32_t shard, const int64_t who[2],
         name_device(life->devices[index].name, who[0], who[1]);
         status = gait_trace_shard(walk->trace, shard, &life->devices[index].shard);
         if (!status)
-            status = memory_taking_begin(&life->devices[index]);
+            status = memory_taking_begin(&life->devices[index],
+                                         walk->chosen ? &walk->chosen->times[walk->rank] : NULL);
     }
     if (!status)
         *ret_device = &life->devices[index];
@@ -282,11 +285,13 @@ static void begin_windows(struct walk *walk, int64_t until_ns)
 {
     for (; walk->next_window < walk->window_count; walk->next_window++) {
         const struct window *window = &walk->windows[walk->next_window];
-        if (window->rank > walk->rank || (window->rank == walk->rank && window->at_ns > until_ns))
+        if (window->rank > walk->rank ||
+            (window->rank == walk->rank && window->at_ns > until_ns - window->is_end))
             return;
         for (size_t i = 0; i < walk->devices.count; i++)
             if (walk->devices.tuples[3 * i] == window->shard)
-                memory_taking_restart(&walk->life->devices[i], window->at_ns);
+                (window->is_end ? memory_taking_pause
+                                : memory_taking_restart)(&walk->life->devices[i], window->at_ns);
     }
 }
 
@@ -309,18 +314,27 @@ static int see(struct walk *walk, const struct gait_event *event)
 
 // --- the whole ----------------------------------------------------------------------
 
+static int note_window(struct walk *walk, uint32_t track, int64_t at_ns, bool is_end)
+{
+    const struct array_shape shape = {sizeof *walk->windows, MOST_WINDOWS};
+    const uint32_t shard = shard_of(walk, track);
+    const struct window window = {at_ns, is_end, shard_owner(walk->trace, shard), shard};
+    return array_add((void **)&walk->windows, &walk->window_count, &walk->window_room, &window,
+                     shape);
+}
+
 static int note_windows(const struct gait_batch *batch, void *context)
 {
     struct walk *walk = context;
-    const struct array_shape shape = {sizeof *walk->windows, MOST_WINDOWS};
+    int64_t end_ns;
     int status = GAIT_OK;
     for (size_t i = 0; i < batch->rows && !status; i++) {
-        if (batch->phase[i] || site_role(walk->trace, batch->site[i]) != ROLE_WINDOW)
+        if (site_role(walk->trace, batch->site[i]) != ROLE_WINDOW)
             continue;
-        const uint32_t shard = shard_of(walk, batch->track);
-        status = array_add(
-            (void **)&walk->windows, &walk->window_count, &walk->window_room,
-            &(struct window){batch->start_ns[i], shard_owner(walk->trace, shard), shard}, shape);
+        status = note_window(walk, batch->track, batch->start_ns[i], false);
+        if (!status && batch->duration_ns && batch->duration_ns[i] >= 0 &&
+            !__builtin_add_overflow(batch->start_ns[i], batch->duration_ns[i], &end_ns))
+            status = note_window(walk, batch->track, end_ns, true);
     }
     return status;
 }
@@ -333,14 +347,14 @@ static int by_rank_and_time(const void *left, const void *right)
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
-// Not by the cursor, which pairs begins with ends, and decodes frames four times for that.
+// Their ends for a choice alone: to pair them with begins decodes frames four times.
 static int find_windows(struct walk *walk)
 {
     const struct gait_query query = {
         .size = sizeof query, .internal = !walk->has_peaks_alone, .kinds = 1u << GAIT_KIND_ASYNC};
-    const int status =
-        gait_scan(walk->trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_PHASE,
-                  note_windows, walk);
+    const uint32_t ends = walk->chosen ? GAIT_COLUMN_DURATION : 0;
+    const int status = gait_scan(walk->trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_SITE | ends,
+                                 note_windows, walk);
     if (!status && walk->window_count)
         qsort(walk->windows, walk->window_count, sizeof *walk->windows, by_rank_and_time);
     return status;
@@ -417,15 +431,26 @@ static int by_device(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static int end_devices(struct memory_life *life)
+// Those of which nothing is chosen are left out.
+static int end_devices(struct memory_life *life, bool is_part)
 {
+    const size_t count = life->device_count;
     int status = GAIT_OK;
     if (life->device_count)
         qsort(life->devices, life->device_count, sizeof *life->devices, by_device);
-    for (uint32_t i = 0; i < life->device_count && !status; i++) {
-        memory_taking_end(&life->devices[i]);
-        status = memory_holders_add(life, i);
+    life->device_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct memory_device *device = &life->devices[i];
+        memory_taking_end(device);
+        if (is_part && !device->is_chosen) {
+            memory_taking_drop(device);
+            free(device->curve);
+        } else {
+            life->devices[life->device_count++] = *device;
+        }
     }
+    for (uint32_t i = 0; i < life->device_count && !status; i++)
+        status = memory_holders_add(life, i);
     memory_holders_sort(life);
     return status;
 }
@@ -445,15 +470,16 @@ static int init(struct walk *walk)
     return GAIT_OK;
 }
 
-static int make(struct memory_life *life, struct gait_trace *trace, bool has_peaks_alone)
+static int make(struct memory_life *life, struct walk walk)
 {
-    struct walk walk = {.life = life, .trace = trace, .has_peaks_alone = has_peaks_alone};
+    struct gait_trace *trace = walk.trace;
+    walk.life = life;
     *life = (struct memory_life){.device_count = 0};
     int status = init(&walk);
     if (!status)
         status = read_ranks(&walk);
     if (!status)
-        status = end_devices(life);
+        status = end_devices(life, walk.chosen != NULL);
     for (uint32_t i = 0; walk.nests && i < gait_trace_track_count(trace); i++)
         free(walk.nests[i].open);
     free(walk.nests);
@@ -465,9 +491,10 @@ static int make(struct memory_life *life, struct gait_trace *trace, bool has_pea
     return status;
 }
 
-int memory_life_make(struct memory_life *life, struct gait_trace *trace)
+int memory_life_make(struct memory_life *life, struct gait_trace *trace,
+                     const struct chosen *chosen)
 {
-    return make(life, trace, false);
+    return make(life, (struct walk){.trace = trace, .chosen = chosen});
 }
 
 static uint64_t count_events(const struct run *run)
@@ -484,7 +511,9 @@ static uint64_t count_events(const struct run *run)
 int memory_life_peaks(struct memory_life *life, struct gait_trace *trace)
 {
     *life = (struct memory_life){.device_count = 0};
-    return count_events(&trace->run) > MEMORY_MOST_EVENTS ? GAIT_OK : make(life, trace, true);
+    return count_events(&trace->run) > MEMORY_MOST_EVENTS
+               ? GAIT_OK
+               : make(life, (struct walk){.trace = trace, .has_peaks_alone = true});
 }
 
 const struct memory_device *memory_life_fullest(const struct memory_life *life)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "analyse/memory/memory_owners.h"
+#include "analyse/steps/chosen.h"
 
 enum { MEMORY_MOST_POINTS = 512, MEMORY_MOST_EVENTS = 5000000 };
 
@@ -27,7 +28,8 @@ struct memory_block {
     uint64_t from, to; // numbers of events of the device; to UINT64_MAX: not given back
     uint32_t place, recording;
     enum memory_category category;
-    bool is_older; // it was there before
+    bool is_older;  // it was there before
+    bool is_chosen; // it was taken in the chosen times
 };
 
 struct memory_device {
@@ -36,6 +38,7 @@ struct memory_device {
     char name[40];
     bool is_process; // what the process has of the system's memory: a curve alone
     bool has_addresses;
+    bool is_chosen; // what it held in the chosen times is known
     uint64_t allocations, releases, older_releases;
     int64_t start_ns, end_ns;
     // Held when the recording of the peak began, as far as it tells: of gait's windows what was
@@ -69,7 +72,11 @@ struct memory_life {
     struct memory_owners owners;
 };
 
-GAIT_CHECK int memory_life_make(struct memory_life *life, struct gait_trace *trace);
+// Of chosen times (NULL: all) that devices have that hold something in them. What is alive when
+// such a time begins is held, whenever it was taken; what is taken, given back and fails counts
+// when that happens.
+GAIT_CHECK int memory_life_make(struct memory_life *life, struct gait_trace *trace,
+                                const struct chosen *chosen);
 
 // The same without owners, of gait's own recordings alone; of none where they have more than
 // MEMORY_MOST_EVENTS: a report would take a second longer.

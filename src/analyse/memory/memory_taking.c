@@ -19,23 +19,26 @@ struct high {
 };
 
 struct memory_taking {
+    const struct intervals *times; // that are chosen; NULL: all
+    size_t next;                   // of them, to be entered
     struct memory_block *blocks;
     size_t count, room;
     struct tuple_map addresses;
     size_t *live; // by address: a block + 1, 0: none
     size_t live_room;
-    uint64_t event, peak_event; // numbers
-    uint32_t recording, peak_recording;
+    uint64_t event, peak_event, last_event; // numbers; last: of what is chosen
+    uint32_t recording, peak_recording, last_recording;
     int64_t allocated, reserved;
     // Of this recording: the least and the most; what was given back, and taken before it.
     int64_t since_ns, least, older_bytes;
     struct high high;
     size_t first_point; // of the curve
     bool has_totals, has_any, has_peak;
+    bool is_known; // what is held
     int64_t categories[MEMORY_CATEGORY_COUNT];
 };
 
-int memory_taking_begin(struct memory_device *device)
+int memory_taking_begin(struct memory_device *device, const struct intervals *times)
 {
     device->taking = calloc(1, sizeof *device->taking);
     device->curve = calloc(1, sizeof *device->curve);
@@ -43,6 +46,7 @@ int memory_taking_begin(struct memory_device *device)
         return fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
     tuple_map_init(&device->taking->addresses, 1);
     device->curve->stretch = 1;
+    device->taking->times = times;
     device->taking->since_ns = INT64_MIN;
     return GAIT_OK;
 }
@@ -93,16 +97,15 @@ static void add_point(struct memory_device *device, int64_t at_ns)
     }
 }
 
-static void note(struct memory_device *device, int64_t at_ns)
+static bool is_chosen(const struct memory_device *device, int64_t at_ns)
+{
+    return !device->taking->times || intervals_cover(device->taking->times, at_ns);
+}
+
+// What is held at a moment that is chosen.
+static void see_held(struct memory_device *device, int64_t at_ns)
 {
     struct memory_taking *taking = device->taking;
-    if (!taking->has_any)
-        device->start_ns = at_ns;
-    taking->has_any = true;
-    taking->event++;
-    device->end_ns = at_ns;
-    if (taking->allocated < taking->least)
-        taking->least = taking->allocated;
     if (taking->reserved > device->peak_reserved)
         device->peak_reserved = taking->reserved;
     if (!taking->high.is_known || taking->allocated > taking->high.bytes) {
@@ -110,6 +113,38 @@ static void note(struct memory_device *device, int64_t at_ns)
         memcpy(taking->high.categories, taking->categories, sizeof taking->categories);
     }
     add_point(device, at_ns);
+    device->end_bytes = taking->allocated;
+    taking->last_event = taking->event;
+    taking->last_recording = taking->recording;
+}
+
+static void note(struct memory_device *device, int64_t at_ns)
+{
+    struct memory_taking *taking = device->taking;
+    if (!taking->has_any)
+        device->start_ns = at_ns;
+    taking->has_any = taking->is_known = true;
+    taking->event++;
+    device->end_ns = at_ns;
+    if (taking->allocated < taking->least)
+        taking->least = taking->allocated;
+    if (is_chosen(device, at_ns))
+        see_held(device, at_ns);
+}
+
+// What is held when chosen times begin, before `until_ns`, is held in them; what happens when they
+// begin tells itself what is.
+static void enter(struct memory_device *device, int64_t until_ns)
+{
+    struct memory_taking *taking = device->taking;
+    const struct intervals *times = taking->times;
+    for (; times && taking->next < times->count; taking->next++) {
+        const int64_t at_ns = times->rows[taking->next].start_ns;
+        if (at_ns > until_ns)
+            return;
+        if (taking->is_known && at_ns < until_ns)
+            see_held(device, at_ns);
+    }
 }
 
 // --- blocks -------------------------------------------------------------------------
@@ -136,6 +171,7 @@ static int live_at(struct memory_taking *taking, const struct memory_change *cha
 static int add_block(struct memory_device *device, const struct memory_change *change)
 {
     struct memory_taking *taking = device->taking;
+    const bool is_taken = !change->is_older && is_chosen(device, change->at_ns);
     const struct array_shape shape = {sizeof *taking->blocks, MOST_BLOCKS};
     const int status =
         array_reserve((void **)&taking->blocks, &taking->room, taking->count + 1, shape);
@@ -147,19 +183,21 @@ static int add_block(struct memory_device *device, const struct memory_change *c
                                                             .place = change->place,
                                                             .category = change->category,
                                                             .recording = taking->recording,
-                                                            .is_older = change->is_older};
+                                                            .is_older = change->is_older,
+                                                            .is_chosen = is_taken};
     taking->categories[change->category] =
         wrap_add(taking->categories[change->category], change->bytes);
-    device->allocations += !change->is_older;
+    device->allocations += is_taken;
     return GAIT_OK;
 }
 
-static void end_block(struct memory_device *device, size_t *live, int64_t bytes)
+static void end_block(struct memory_device *device, size_t *live,
+                      const struct memory_change *change)
 {
     struct memory_taking *taking = device->taking;
     if (!*live) {
-        device->older_releases++;
-        taking->older_bytes = wrap_subtract(taking->older_bytes, bytes);
+        device->older_releases += is_chosen(device, change->at_ns);
+        taking->older_bytes = wrap_subtract(taking->older_bytes, change->bytes);
         return;
     }
     struct memory_block *block = &taking->blocks[*live - 1];
@@ -173,7 +211,7 @@ static int follow_block(struct memory_device *device, const struct memory_change
 {
     struct memory_taking *taking = device->taking;
     size_t *live;
-    device->releases += change->bytes < 0;
+    device->releases += change->bytes < 0 && is_chosen(device, change->at_ns);
     if (!change->has_address)
         return change->bytes > 0 ? add_block(device, change) : GAIT_OK;
     device->has_addresses = true;
@@ -181,11 +219,11 @@ static int follow_block(struct memory_device *device, const struct memory_change
     if (status)
         return status;
     if (change->bytes < 0) {
-        end_block(device, live, change->bytes);
+        end_block(device, live, change);
         return GAIT_OK;
     }
     if (*live) // its release is not on record
-        end_block(device, live, 0);
+        end_block(device, live, change);
     status = add_block(device, change);
     if (!status)
         *live = taking->count;
@@ -197,6 +235,7 @@ int memory_taking_add(struct memory_device *device, const struct memory_change *
     struct memory_taking *taking = device->taking;
     if (!change->bytes)
         return GAIT_OK;
+    enter(device, change->at_ns);
     const int status = follow_block(device, change);
     if (status)
         return status;
@@ -220,13 +259,14 @@ void memory_taking_segment(struct memory_device *device, const struct memory_cha
                            bool is_failure)
 {
     struct memory_taking *taking = device->taking;
+    enter(device, change->at_ns);
     if (change->has_reserved)
         taking->reserved = change->reserved;
     if (change->has_allocated) {
         taking->allocated = change->allocated;
         taking->has_totals |= change->allocated > 0;
     }
-    if (is_failure) {
+    if (is_failure && is_chosen(device, change->at_ns)) {
         device->failures++;
         device->failed_bytes = change->bytes;
         device->failed_free_bytes = change->free_bytes;
@@ -237,6 +277,7 @@ void memory_taking_segment(struct memory_device *device, const struct memory_cha
 
 void memory_taking_gauge(struct memory_device *device, int64_t at_ns, int64_t bytes)
 {
+    enter(device, at_ns);
     device->taking->allocated = bytes;
     device->taking->has_totals = true;
     note(device, at_ns);
@@ -265,6 +306,8 @@ static void end_recording(struct memory_device *device, int64_t until_ns)
         int64_t *allocated = &device->curve->points[i].allocated;
         *allocated = wrap_add(*allocated, before);
     }
+    if (taking->last_recording == taking->recording)
+        device->end_bytes = wrap_add(device->end_bytes, before);
     if (!taking->high.is_known || (taking->has_peak && bytes <= device->peak_bytes))
         return;
     taking->has_peak = true;
@@ -279,11 +322,20 @@ static void end_recording(struct memory_device *device, int64_t until_ns)
     memcpy(device->at_peak, taking->high.categories, sizeof device->at_peak);
 }
 
+void memory_taking_pause(struct memory_device *device, int64_t at_ns)
+{
+    if (device->is_process)
+        return;
+    enter(device, at_ns);
+    device->taking->is_known = false;
+}
+
 void memory_taking_restart(struct memory_device *device, int64_t at_ns)
 {
     struct memory_taking *taking = device->taking;
     if (device->is_process)
         return;
+    memory_taking_pause(device, at_ns);
     end_recording(device, at_ns);
     taking->since_ns = at_ns;
     taking->high.is_known = false;
@@ -299,17 +351,25 @@ void memory_taking_restart(struct memory_device *device, int64_t at_ns)
 
 // --- the end ------------------------------------------------------------------------
 
+// Taken in what is chosen, and not given back before that ended.
+static bool is_kept(const struct memory_taking *taking, const struct memory_block *block)
+{
+    return block->is_chosen && block->to > taking->last_event;
+}
+
 void memory_taking_end(struct memory_device *device)
 {
     struct memory_taking *taking = device->taking;
+    enter(device, device->shard.end_ns);
     end_recording(device, INT64_MAX);
-    device->end_bytes = wrap_add(taking->allocated, held_before(device));
+    if (!taking->times)
+        device->end_bytes = wrap_add(taking->allocated, held_before(device));
+    device->is_chosen = taking->has_peak;
     if (!device->has_addresses)
         return;
     for (size_t i = 0; i < taking->count; i++) {
         const struct memory_block *block = &taking->blocks[i];
-        if (block->to != UINT64_MAX || block->is_older ||
-            block->recording != taking->peak_recording)
+        if (!is_kept(taking, block) || block->recording != taking->peak_recording)
             continue;
         device->kept_count++;
         device->kept_bytes += (uint64_t)block->bytes;
@@ -338,11 +398,11 @@ static void add_held(struct memory_holder *sum, const struct memory_block *block
     const uint64_t bytes = (uint64_t)block->bytes;
     const bool is_at_peak = device->has_addresses && block->from <= taking->peak_event &&
                             block->to > taking->peak_event;
-    sum->allocations += !block->is_older;
-    sum->allocated_bytes += block->is_older ? 0 : bytes;
+    sum->allocations += block->is_chosen;
+    sum->allocated_bytes += block->is_chosen ? bytes : 0;
     sum->peak_count += is_at_peak;
     sum->peak_bytes += is_at_peak ? bytes : 0;
-    if (block->to != UINT64_MAX || !device->has_addresses || block->is_older)
+    if (!device->has_addresses || !is_kept(taking, block))
         return;
     sum->kept_count++;
     sum->kept_bytes += bytes;

@@ -14,7 +14,8 @@ struct memory_change {
     enum memory_category category;
 };
 
-GAIT_CHECK int memory_taking_begin(struct memory_device *device);
+// Counts what happens in these times, and holds what is alive when they begin; NULL: in all.
+GAIT_CHECK int memory_taking_begin(struct memory_device *device, const struct intervals *times);
 GAIT_CHECK int memory_taking_add(struct memory_device *device, const struct memory_change *change);
 
 // What an allocator has of the system changed, or it had no room for an allocation.
@@ -23,7 +24,8 @@ void memory_taking_segment(struct memory_device *device, const struct memory_cha
 // So much is held at that time, and nothing else is known.
 void memory_taking_gauge(struct memory_device *device, int64_t at_ns, int64_t bytes);
 
-// Something may have happened since that is on no record: what is held is not known.
+// From now on something may happen that is on no record, and until now: what is held is not known.
+void memory_taking_pause(struct memory_device *device, int64_t at_ns);
 void memory_taking_restart(struct memory_device *device, int64_t at_ns);
 
 void memory_taking_end(struct memory_device *device);

@@ -13,6 +13,7 @@
 #include "facts/launches.h"
 #include "facts/rank_stream.h"
 #include "load/arg_keys.h"
+#include "load/shard_owner.h"
 #include "load/site_role.h"
 
 enum { MOST_OPEN = 1 << 16, MOST_NODES = 1 << 20, MOST_TEXT = 1 << 26 };
@@ -40,7 +41,9 @@ struct open_span {
     uint32_t node;
     enum module_pass pass;
     bool is_backward;
+    bool is_chosen;   // the call of the module
     bool has_counted; // the time of a backward that is open, of the module `counted`
+    bool is_counted;  // : it was chosen
     uint32_t counted;
 };
 
@@ -54,6 +57,7 @@ struct walking {
     struct module_tree *tree;
     const struct module_wish *wish;
     const struct gait_trace *trace;
+    uint32_t owner; // of its shard
     struct known_site *sites;
     struct open_row *tracks;
     struct tuple_map keys; // parent and site, of the nodes behind the root
@@ -198,6 +202,11 @@ static struct open_span innermost(struct open_row *row, int64_t now_ns)
     return (struct open_span){.node = MODULE_NONE};
 }
 
+static bool is_chosen(const struct walking *walking, int64_t at_ns)
+{
+    return chosen_has(walking->wish->chosen, walking->owner, at_ns);
+}
+
 static int open_span(struct open_row *row, struct open_span span)
 {
     const struct array_shape shape = {sizeof *row->spans, MOST_OPEN};
@@ -209,13 +218,17 @@ static int see_module(struct walking *walking, struct open_row *open, const stru
     struct module_tree *tree = walking->tree;
     struct open_span span = innermost(open, row->start_ns);
     const uint32_t parent = span.node;
+    const bool is_parent_chosen = span.is_chosen;
     int status = find_node(walking, parent, row->site, &span.node);
     if (status)
         return status;
     const enum module_pass pass = span.is_backward ? MODULE_CHECKPOINT : span.pass;
-    tree->nodes[span.node].calls[pass]++;
-    tree->nodes[span.node].ns[pass] += length_of(row);
-    if (pass == MODULE_FORWARD)
+    span.is_chosen = is_chosen(walking, row->start_ns);
+    if (span.is_chosen) {
+        tree->nodes[span.node].calls[pass]++;
+        tree->nodes[span.node].ns[pass] += length_of(row);
+    }
+    if (pass == MODULE_FORWARD && is_parent_chosen)
         tree->nodes[parent].inside_ns += length_of(row);
     span.pass = pass;
     span.end_ns = row->end_ns;
@@ -251,21 +264,25 @@ static int find_owner(struct walking *walking, struct open_row *open, const stru
 
 // The time of a backward is its module's; one inside of another, of another module, is taken
 // off the outer one.
-static void see_backward(struct walking *walking, uint64_t ns, int64_t seq, struct open_span *span)
+static void see_backward(struct walking *walking, const struct module_op *op, int64_t seq,
+                         struct open_span *span)
 {
     struct module_node *nodes = walking->tree->nodes;
     const uint64_t key = (uint64_t)seq;
     const uint32_t index = seq < 0 ? TUPLE_NONE : tuple_map_find(&walking->seqs, &key);
+    const bool is_counted = is_chosen(walking, op->row->start_ns);
     span->is_backward = true;
     span->pass = MODULE_BACKWARD;
     if (index != TUPLE_NONE)
         span->node = walking->seq_nodes[index];
     if (span->has_counted && (index == TUPLE_NONE || span->counted == span->node))
         return;
-    if (span->has_counted)
-        nodes[span->counted].ns[MODULE_BACKWARD] -= ns;
-    nodes[span->node].ns[MODULE_BACKWARD] += ns;
+    if (span->has_counted && span->is_counted)
+        nodes[span->counted].ns[MODULE_BACKWARD] -= op->ns;
+    if (is_counted)
+        nodes[span->node].ns[MODULE_BACKWARD] += op->ns;
     span->has_counted = true;
+    span->is_counted = is_counted;
     span->counted = span->node;
 }
 
@@ -280,10 +297,10 @@ static int see_op(struct walking *walking, struct module_op *op, const struct ga
     struct open_span span = innermost(open, op->row->start_ns);
     int status = GAIT_OK;
     if (is_backward)
-        see_backward(walking, op->ns, seq, &span);
+        see_backward(walking, op, seq, &span);
     else if (seq >= 0 && !span.is_backward)
         status = note_forward(walking, seq, span.node);
-    walking->tree->nodes[span.node].ops++;
+    walking->tree->nodes[span.node].ops += is_chosen(walking, op->row->start_ns);
     op->node = span.node;
     op->pass = span.pass;
     if (!status && walking->wish->visit)
@@ -324,15 +341,17 @@ static int see(void *context, const struct fact_slice *slice, const struct feed_
     struct known_site *site = &walking->sites[row->site];
     struct gait_arg args[KEYS] = {{.key = NULL}};
     int status = GAIT_OK;
+    const bool is_taken = is_chosen(walking, row->start_ns);
     if (head->kind == LAUNCH_CALL)
         return GAIT_OK;
     if (site->kind == SITE_STEP) {
-        tree->step_ns += length_of(row);
-        tree->step_count += length_of(row) > 0;
+        tree->step_ns += is_taken ? length_of(row) : 0;
+        tree->step_count += is_taken && length_of(row) > 0;
         return GAIT_OK;
     }
     const bool is_module = site->kind == SITE_MODULE;
-    note_time(tree, row);
+    if (is_taken)
+        note_time(tree, row);
     if (!is_module || site->wants_class)
         status = fact_args(slice, row, &walking->args, args);
     if (!status && site->wants_class && args[CLASS].kind == GAIT_ARG_TEXT)
@@ -358,7 +377,8 @@ static int see_device(struct walking *walking, const struct fact_slice *slice,
     kernel.pass = (enum module_pass)tuple[1];
     kernel.mark = (uint32_t)tuple[2];
     walking->tree->has_device = true;
-    walking->tree->nodes[kernel.node].device_ns[kernel.pass] += kernel.ns;
+    if (is_chosen(walking, launch ? launch->start_ns : row->start_ns))
+        walking->tree->nodes[kernel.node].device_ns[kernel.pass] += kernel.ns;
     return kernel.role == ROLE_COLLECTIVE && kernel.ns && walking->wish->visit
                ? walking->wish->visit(&kernel, walking->wish->context)
                : GAIT_OK;
@@ -383,12 +403,16 @@ static void sum_up(struct module_tree *tree)
     for (size_t i = tree->count; i-- > 0;) {
         struct module_node *node = &tree->nodes[i], *parent = &tree->nodes[node->parent];
         node->backward_ns += node->ns[MODULE_BACKWARD];
-        for (unsigned pass = 0; pass < MODULE_PASSES; pass++)
+        for (unsigned pass = 0; pass < MODULE_PASSES; pass++) {
             node->all_device_ns += node->device_ns[pass];
+            node->is_told |= node->calls[pass] || node->ns[pass];
+        }
+        node->is_told |= node->ops || node->all_device_ns;
         if (!i)
             break;
         parent->backward_ns += node->backward_ns;
         parent->all_device_ns += node->all_device_ns;
+        parent->is_told |= node->is_told;
     }
 }
 
@@ -437,7 +461,8 @@ static int make(struct walking *walking, struct gait_trace *trace)
 int module_tree_make(struct module_tree *tree, struct gait_trace *trace,
                      const struct module_wish *wish)
 {
-    struct walking walking = {.tree = tree, .wish = wish, .trace = trace};
+    struct walking walking = {
+        .tree = tree, .wish = wish, .trace = trace, .owner = shard_owner(trace, wish->shard)};
     *tree = (struct module_tree){.begin_ns = INT64_MAX, .end_ns = INT64_MIN};
     arena_init(&tree->arena, MOST_TEXT);
     tuple_map_init(&walking.keys, 2);

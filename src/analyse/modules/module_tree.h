@@ -11,6 +11,7 @@
 
 #include <gait/trace.h>
 
+#include "analyse/steps/chosen.h"
 #include "base/arena.h"
 #include "facts/fact_slice.h"
 #include "vocabulary/roles.h"
@@ -39,6 +40,7 @@ struct module_node {
     uint64_t ops;                      // that ran in it, not in modules inside
     uint64_t device_ns[MODULE_PASSES]; // that these began
     uint64_t all_device_ns;            // with the modules inside
+    bool is_told;                      // something of it, or of a module inside, was chosen
 };
 
 // An op or a range, and where it ran; or a kernel of communication, and where its op did.
@@ -58,7 +60,8 @@ typedef int module_visit(struct module_op *op, void *context); // not 0 stops
 
 struct module_wish {
     uint32_t shard;
-    module_visit *visit; // NULL: nobody looks at ops
+    const struct chosen *chosen; // what counts, or NULL
+    module_visit *visit;         // NULL: nobody looks at ops
     void *context;
 };
 

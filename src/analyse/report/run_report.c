@@ -336,9 +336,15 @@ static void count_damage(struct run_report *report, const struct gait_trace *tra
 
 int run_report_make(struct run_report *report, struct gait_trace *trace)
 {
-    *report = (struct run_report){.shard_count = 0};
+    return run_report_make_part(report, trace, NULL);
+}
+
+int run_report_make_part(struct run_report *report, struct gait_trace *trace,
+                         const struct chosen *chosen)
+{
+    *report = (struct run_report){.devices = {.chosen = chosen, .turns.chosen = chosen}};
     arena_init(&report->arena, REPORT_MAX_BYTES);
-    recorded_steps_begin(&report->devices.turns.recorded, NULL);
+    recorded_steps_begin(&report->devices.turns.recorded, chosen);
     int status = read_shards(report, trace);
     read_metadata(report, trace);
     if (!status)
@@ -350,7 +356,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     if (!status)
         status = read_devices(report, trace);
     if (!status)
-        status = energy_run_read(&report->energy, trace);
+        status = energy_run_read_part(&report->energy, trace, chosen);
     count_damage(report, trace);
     return status ? status : run_verdict_make(report, trace);
 }

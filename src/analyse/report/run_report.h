@@ -99,6 +99,10 @@ struct run_report {
 };
 
 GAIT_CHECK int run_report_make(struct run_report *report, struct gait_trace *trace);
+// The same, but for what is judged: devices, energy and torch->judged are of the chosen steps and
+// times (NULL: of all). All else is of the whole run, the verdict and findings mix both.
+GAIT_CHECK int run_report_make_part(struct run_report *report, struct gait_trace *trace,
+                                    const struct chosen *chosen);
 void run_report_finish(struct run_report *report); // takes NULL and a failed one
 
 #endif

@@ -225,7 +225,7 @@ int torch_report_begin(struct torch_reading *reading, struct run_report *report,
     reading->ranks = malloc(sizeof *reading->ranks);
     if (!torch || !reading->ranks)
         return fail(GAIT_ERR_MEMORY, "no memory for a report");
-    *torch = (struct torch_report){.rank_count = 0};
+    *torch = (struct torch_report){.chosen = report->devices.chosen};
     torch_ranks_init(reading->ranks, &torch->survey);
     reading->torch = torch;
     int status = torch_phases_init(&torch->phases, trace);

@@ -76,7 +76,8 @@ struct torch_report {
     uint64_t compile_steps, compile_steps_ns;
     struct torch_apart apart; // these, and the first step
     struct torch_judged judged;
-    unsigned slowest_phase; // the largest part of the slowest steady step
+    const struct chosen *chosen; // what is judged; NULL: what torch_judged.h says
+    unsigned slowest_phase;      // the largest part of the slowest steady step
     uint64_t slowest_ns;
     struct torch_epoch *epochs;
     size_t epoch_count;   // the last one holds the rest

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/ledger/phase_times.h"
 #include "analyse/steps/each_step.h"
@@ -39,17 +40,48 @@ bool chosen_has_row(const struct chosen *chosen, uint32_t shard, const struct fa
     return chosen_has(chosen, shard, launch ? launch->start_ns : row->start_ns);
 }
 
+static void widen(struct interval *span, const struct intervals *times)
+{
+    if (times->count && times->rows[0].start_ns < span->start_ns)
+        span->start_ns = times->rows[0].start_ns;
+    if (times->count && times->rows[times->count - 1].end_ns > span->end_ns)
+        span->end_ns = times->rows[times->count - 1].end_ns;
+}
+
 struct interval chosen_all(const struct chosen *chosen)
 {
     struct interval all = {INT64_MAX, INT64_MIN};
-    for (uint32_t i = 0; i < chosen->shard_count; i++) {
-        const struct intervals *times = &chosen->times[i];
-        if (times->count && times->rows[0].start_ns < all.start_ns)
-            all.start_ns = times->rows[0].start_ns;
-        if (times->count && times->rows[times->count - 1].end_ns > all.end_ns)
-            all.end_ns = times->rows[times->count - 1].end_ns;
-    }
+    for (uint32_t i = 0; i < chosen->shard_count; i++)
+        widen(&all, &chosen->times[i]);
     return all;
+}
+
+struct interval chosen_span(const struct chosen *chosen, const struct gait_trace *trace,
+                            uint32_t shard)
+{
+    const struct intervals *own = &chosen->times[shard_owner(trace, shard)];
+    const int64_t rank = trace->run.shards[shard_owner(trace, shard)]->info.rank;
+    struct interval span = {INT64_MAX, INT64_MIN};
+    widen(&span, own);
+    for (uint32_t i = 0; !own->count && i < chosen->shard_count; i++)
+        if (rank < 0 || trace->run.shards[i]->info.rank == rank)
+            widen(&span, &chosen->times[i]);
+    return span;
+}
+
+int chosen_of_host(const struct chosen *chosen, const struct gait_trace *trace, const char *host,
+                   struct intervals *times)
+{
+    int status = GAIT_OK;
+    for (uint32_t i = 0; i < chosen->shard_count; i++) {
+        const struct intervals *own = &chosen->times[i];
+        if (strcmp(trace->run.shards[i]->info.host, host) != 0)
+            continue;
+        for (size_t at = 0; at < own->count && !status; at++)
+            status = intervals_add(times, own->rows[at].start_ns, own->rows[at].end_ns);
+    }
+    intervals_join(times);
+    return status;
 }
 
 // --- steps and phases ------------------------------------------------------------------

@@ -27,6 +27,15 @@ void chosen_finish(struct chosen *chosen); // takes a zeroed struct
 // From the first moment that is chosen of any process to the last.
 struct interval chosen_all(const struct chosen *chosen);
 
+// The same of a shard's process; where it has no steps or phases, as workers and meters do, of
+// those of its rank; and without a rank, of all.
+struct interval chosen_span(const struct chosen *chosen, const struct gait_trace *trace,
+                            uint32_t shard);
+
+// Adds the times that are chosen of some process of a host.
+GAIT_CHECK int chosen_of_host(const struct chosen *chosen, const struct gait_trace *trace,
+                              const char *host, struct intervals *times);
+
 // Whether a moment is chosen, or a row that counts. Without a choice (NULL) all are.
 bool chosen_has(const struct chosen *chosen, uint32_t shard, int64_t at_ns);
 bool chosen_has_row(const struct chosen *chosen, uint32_t shard, const struct fact_slice *slice,

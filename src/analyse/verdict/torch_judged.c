@@ -38,6 +38,15 @@ void torch_judged_put_apart(struct torch_apart *apart, const uint64_t *phases, b
         apart->first_compile_ns += phases[TORCH_COMPILE];
 }
 
+void torch_judged_add(struct torch_judged *judged, const uint64_t *phases)
+{
+    for (unsigned i = 0; i < TORCH_MOST_PHASES; i++) {
+        judged->phases[i] += phases[i];
+        judged->total_ns += phases[i];
+    }
+    judged->steps++;
+}
+
 uint64_t torch_judged_compile_before(const struct hook_facts *facts, int64_t at_ns)
 {
     int64_t end_ns = INT64_MIN;
@@ -57,6 +66,8 @@ void torch_judged_find(struct torch_report *torch, const struct run_report *repo
 {
     struct torch_judged *judged = &torch->judged;
     const uint64_t total_ns = report->ledger.total_ns;
+    if (torch->chosen)
+        return;
     judged->compiles_on = torch->compile_steps >= COMPILES_ON;
     judged->steps = report->steps.count;
     judged->total_ns = total_ns;

@@ -32,10 +32,13 @@ struct torch_report;
 // Takes in a step that is set apart.
 void torch_judged_put_apart(struct torch_apart *apart, const uint64_t *phases, bool is_first);
 
+// Takes in a step that is chosen: all of those are judged.
+void torch_judged_add(struct torch_judged *judged, const uint64_t *phases);
+
 // How long a thread compiled before that time.
 uint64_t torch_judged_compile_before(const struct hook_facts *facts, int64_t at_ns);
 
-// The report's steps are known; without steps the whole run is judged.
+// The report's steps are known; without steps the whole run is judged. Leaves a choice as it is.
 void torch_judged_find(struct torch_report *torch, const struct run_report *report);
 
 enum work_kind torch_judged_work(unsigned phase, const char *name);

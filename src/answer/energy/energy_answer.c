@@ -123,9 +123,8 @@ static void put_device(struct sheet *sheet, const struct energy_device *device)
 {
     const struct energy_gauge *gauges = device->gauges;
     const struct energy_series *series = &device->series;
-    const struct interval all = {series->first_ns, series->last_ns};
-    const struct energy energy = energy_series_of(series, &all, 1);
-    const bool is_known = energy.measured_ns > 0;
+    const struct energy energy = energy_device_of(device);
+    const bool is_known = energy.measured_ns > 0, is_whole = !device->is_part;
     const double mean = energy_device_mean_watts(device), most = energy_device_most_watts(device);
     const double busy = energy_gauge_mean(&gauges[METER_BUSY]);
     char texts[4][24];
@@ -167,10 +166,10 @@ static void put_device(struct sheet *sheet, const struct energy_device *device)
         value_if(gauges[METER_THROTTLE].count > 0, value_uint(device->throttled_ns[0])),
         value_if(gauges[METER_THROTTLE].count > 0, value_uint(device->throttled_ns[1])),
         value_if(gauges[METER_THROTTLE].count > 0, value_uint(device->throttled_ns[2])),
-        value_uint(series->wraps),
-        value_uint(series->resets),
-        value_uint(series->jumps),
-        value_uint(series->stuck_ns),
+        value_if(is_whole, value_uint(series->wraps)),
+        value_if(is_whole, value_uint(series->resets)),
+        value_if(is_whole, value_uint(series->jumps)),
+        value_if(is_whole, value_uint(series->stuck_ns)),
         value_uint(device->failures),
         value_bool(energy_device_is_lost(device)),
         value_bool(device->is_shared),
@@ -195,9 +194,7 @@ __attribute__((format(printf, 3, 4))) static void say_of(struct sheet *sheet,
 // Which GPU of several of one name it is; the table has no room for it.
 static void say_gpu(struct sheet *sheet, const struct energy_device *device)
 {
-    const struct energy_series *series = &device->series;
-    const struct interval all = {series->first_ns, series->last_ns};
-    const struct energy energy = energy_series_of(series, &all, 1);
+    const struct energy energy = energy_device_of(device);
     const struct energy_gauge *index = &device->gauges[METER_INDEX];
     if (!energy.measured_ns || !index->count)
         return;
@@ -207,21 +204,10 @@ static void say_gpu(struct sheet *sheet, const struct energy_device *device)
     sheet_say(sheet, SAY_BULLET, text);
 }
 
-// What is odd about a device's figures.
-static void say_flags(struct sheet *sheet, const struct energy_device *device)
+// What its counter did in the whole run that it should not.
+static void say_counter(struct sheet *sheet, const struct energy_device *device)
 {
     const struct energy_series *series = &device->series;
-    const struct interval all = {series->first_ns, series->last_ns};
-    const double joules_of = energy_series_of(series, &all, 1).joules;
-    const double power = energy_device_power_joules(device);
-    if (energy_device_is_lost(device))
-        say_of(sheet, device,
-               "lost: it stopped to answer (code %lld); energy after that is not in "
-               "the figures",
-               (long long)device->failure);
-    else if (device->failures)
-        say_of(sheet, device, "%llu readings failed (code %lld)",
-               (unsigned long long)device->failures, (long long)device->failure);
     if (series->resets)
         say_of(sheet, device, "its counter began anew %llu times; power readings fill in there",
                (unsigned long long)series->resets);
@@ -238,7 +224,25 @@ static void say_flags(struct sheet *sheet, const struct energy_device *device)
                "its counter stood still for %s while power was used; power "
                "readings fill in there",
                units_ns((int64_t)series->stuck_ns).text);
-    if (series->has_counter && !isnan(power) && all.end_ns - all.start_ns > INT64_C(5000000000) &&
+}
+
+// What is odd about a device's figures.
+static void say_flags(struct sheet *sheet, const struct energy_device *device)
+{
+    const double joules_of = energy_device_of(device).joules;
+    const double power = energy_device_power_joules(device);
+    if (energy_device_is_lost(device))
+        say_of(sheet, device,
+               "lost: it stopped to answer (code %lld); energy after that is not in "
+               "the figures",
+               (long long)device->failure);
+    else if (device->failures)
+        say_of(sheet, device, "%llu readings failed (code %lld)",
+               (unsigned long long)device->failures, (long long)device->failure);
+    if (!device->is_part)
+        say_counter(sheet, device);
+    if (device->series.has_counter && !isnan(power) &&
+        intervals_total(&device->times) > UINT64_C(5000000000) &&
         fabs(power - joules_of) > ODD_SHARE * joules_of)
         say_of(sheet, device, "its power readings sum to %s: more than 10 %% apart",
                joules(power).text);
@@ -349,11 +353,12 @@ static void put_sums(struct sheet *sheet, const struct energy_run *run,
     const struct energy gpus = energy_run_of(run, &(struct energy_wish){.kinds = ENERGY_GPUS});
     const bool has_others =
         energy_run_devices(run, ENERGY_ALL) != energy_run_devices(run, ENERGY_GPUS);
+    const bool is_part = run->count && run->devices[0].is_part;
     struct sums sums = {.count = 0};
     char hours[32];
-    add_sum(&sums, "total", "the run", total, 1);
+    add_sum(&sums, "total", is_part ? "all of it" : "the run", total, 1);
     add_sum(&sums, "gpus", "its GPUs", &gpus, has_others);
-    add_sum(&sums, "steps", "all steps", &parts->steps, parts->step_count > 0);
+    add_sum(&sums, "steps", "all steps", &parts->steps, 1);
     add_sum(&sums, "step", "a step", &parts->steps, parts->step_count);
     add_sum(&sums, "sample", "a sample", &parts->steps, parts->samples);
     add_sum(&sums, "token", "a token", &parts->steps, parts->tokens);
@@ -454,7 +459,10 @@ static void say_missing(struct sheet *sheet, const struct energy_run *run)
 static void say_nothing(struct sheet *sheet, const struct energy_run *run)
 {
     sheet_say(sheet, SAY_LEAD, "No energy was measured.");
-    if (run->is_asked)
+    if (run->count)
+        sheet_say(sheet, SAY_PARAGRAPH,
+                  "No reading lies on both sides of a moment that is chosen.");
+    else if (run->is_asked)
         say_missing(sheet, run);
     else
         sheet_say(
@@ -491,15 +499,20 @@ static int put(struct sheet *sheet, const struct asked *asked)
 {
     struct run_report report;
     struct energy_parts parts = {.step_count = 0};
-    int status = run_report_make(&report, asked->trace);
-    if (!status && report.energy.count)
+    const struct energy_run *run = &report.energy;
+    int status = run_report_make_part(&report, asked->trace, asked->chosen);
+    bool is_measured = !status && run->count > 0;
+    if (is_measured)
         status = energy_parts_find(&parts, &report, asked->trace);
+    if (is_measured && asked->chosen)
+        is_measured =
+            energy_run_of(run, &(struct energy_wish){.kinds = ENERGY_ALL}).measured_ns > 0;
     sheet_title(sheet, asked->path, "Energy and state of the devices");
-    sheet_put(sheet, "is_measured", value_bool(!status && report.energy.count > 0));
-    if (!status && !report.energy.count)
-        say_nothing(sheet, &report.energy);
+    sheet_put(sheet, "is_measured", value_bool(!status && is_measured));
+    if (!status && !is_measured)
+        say_nothing(sheet, run);
     else if (!status)
-        status = put_all(sheet, asked->values, &report.energy, &parts);
+        status = put_all(sheet, asked->values, run, &parts);
     energy_parts_finish(&parts);
     run_report_finish(&report);
     return status;
@@ -525,11 +538,11 @@ void energy_answer_put_section(struct sheet *sheet, const struct energy_run *run
 #define AT(field) offsetof(struct energy_values, field)
 static const struct option options[] = {
     {TEXT_ROW(0, "country", "CODE", AT(country),
-              "whose grid CO2 and price are of: DE, FR, US ... (default: the world's mean)")},
+              "whose grid counts: DE, FR, US ... (default: the mean)")},
     {TEXT_ROW(0, "co2", "GRAMS", AT(grams), "grams of CO2 a kWh, instead of the table's")},
     {TEXT_ROW(0, "price", "NUMBER", AT(price), "price of a kWh, in any currency")},
     {TEXT_ROW(0, "pue", "NUMBER", AT(overhead),
-              "energy of the building for each of the devices (default: 1)")},
+              "the building's energy by the devices' (default: 1)")},
 };
 
 static const struct example examples[] = {
@@ -547,17 +560,21 @@ static const char *const about[] = {
     "busy is the part of time in which at least one kernel ran, and no efficiency. A phase is "
     "the time in which the host was in it; devices work behind the host. Of several ranks on a "
     "machine each is given an equal part of its devices.",
+    "Of chosen steps or a phase the times count in which a process of the machine was in one of "
+    "them, and of chosen times all: energy is cut at their edges, so the parts of a run sum to the "
+    "whole. The "
+    "state of devices is weighted by these times. Samples, tokens, epochs and what a counter did "
+    "wrong are of a whole run and not told.",
     NULL,
 };
 
 const struct answer energy_answer = {
-    .summary = "Shows the energy that GPUs and processors used: in all, a step, a sample, in each "
-               "phase and epoch, with its bounds, CO2 and cost; and their power, memory, clocks, "
-               "temperature and throttling.",
+    .summary = "Shows the energy that GPUs and processors used, with its bounds, CO2 and cost, and "
+               "their power, memory, clocks, temperature and throttling.",
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
-    .choice = CHOICE_RANKS | CHOICE_RANK,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,
 };

@@ -96,8 +96,14 @@ static const struct column kept_columns[] = {
     {.label = "blocks", .unit = UNIT_COUNT, .width = 9, .flags = COLUMN_SUMS},
     {.label = "category", .flags = COLUMN_LEFT, .width = 16},
 };
-static const struct table kept_table = {
-    .heading = "Never given back", COLUMNS_ARE(kept_columns), .most = 10, .more = "smaller"};
+static const struct table kept_table = {.heading = "Never given back",
+                                        COLUMNS_ARE(kept_columns),
+                                        .most = 10,
+                                        .more = "smaller"},
+                          part_table = {.heading = "Taken, and not given back by the end",
+                                        COLUMNS_ARE(kept_columns),
+                                        .most = 10,
+                                        .more = "smaller"};
 
 static const struct column point_columns[] = {
     {.key = "at_ns"},
@@ -215,7 +221,7 @@ static int by_kept(const void *left, const void *right)
 }
 
 static int put_kept(struct sheet *sheet, const struct memory_life *life,
-                    const struct memory_device *shown)
+                    const struct memory_device *shown, bool is_part)
 {
     const struct memory_holder **kept = calloc(life->holder_count + 1, sizeof(void *));
     size_t count = 0;
@@ -226,7 +232,7 @@ static int put_kept(struct sheet *sheet, const struct memory_life *life,
             kept[count++] = &life->holders[i];
     qsort(kept, count, sizeof(void *), by_kept);
     if (count)
-        sheet_table(sheet, &kept_table);
+        sheet_table(sheet, is_part ? &part_table : &kept_table);
     for (size_t i = 0; i < count; i++) {
         const struct value cells[] = {
             value_text(kept[i]->name[0] ? kept[i]->name : "not known"),
@@ -291,7 +297,9 @@ static void put_title(struct sheet *sheet, const struct asked *asked,
 {
     char text[400], of[60] = "";
     if (!shown) {
-        sheet_title(sheet, asked->path, "No memory is on record");
+        sheet_title(sheet, asked->path,
+                    asked->chosen ? "Of what is chosen no memory is on record"
+                                  : "No memory is on record");
         return;
     }
     if (shown->peak_reserved > 0)
@@ -336,7 +344,7 @@ static void say_limits(struct sheet *sheet, const struct memory_device *shown)
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     struct memory_life life;
-    int status = memory_life_make(&life, asked->trace);
+    int status = memory_life_make(&life, asked->trace, asked->chosen);
     if (status)
         return status;
     const struct memory_device *shown = memory_life_fullest(&life);
@@ -349,7 +357,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
         put_curves(sheet, shown);
         put_categories(sheet, &life, shown);
         put_owners(sheet, &life, shown);
-        status = put_kept(sheet, &life, shown);
+        status = put_kept(sheet, &life, shown, asked->chosen != NULL);
         put_points(sheet, &life);
     }
     say_limits(sheet, shown);
@@ -372,6 +380,10 @@ static const char *const about[] = {
     "PyTorch's own. Its category follows from where memory was taken: in an optimizer, in the "
     "backward pass, in a module's forward, and so on. What is kept was taken in the record and "
     "not given back in it. Of gait's windows the one with the highest peak counts.",
+    "Of chosen steps, times or a phase the peak is the most that was held in them: what is alive "
+    "when they begin counts as held, by who took it before. Taken, given back and out of memory is "
+    "what happens in them. Kept was taken in them, and not given back before the last of them "
+    "ended. A device of which nothing is known there is left out.",
     NULL,
 };
 
@@ -381,6 +393,6 @@ const struct answer memory_answer = {
     .about = about,
     .examples = examples,
     .is_rare = true,
-    .choice = CHOICE_RANKS | CHOICE_RANK,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,
 };

@@ -77,6 +77,12 @@ static void put_node(struct sheet *sheet, const struct module_tree *tree, uint32
     sheet_row(sheet, cells, 0);
 }
 
+// Of a part of a run those alone that have something in it.
+static bool is_listed(const struct asked *asked, const struct module_node *node)
+{
+    return !asked->chosen || node->is_told;
+}
+
 static void put_tree(struct sheet *sheet, const struct asked *asked, const struct module_tree *tree)
 {
     const struct modules_values *values = asked->values;
@@ -87,7 +93,8 @@ static void put_tree(struct sheet *sheet, const struct asked *asked, const struc
     sheet_put(sheet, "steps", value_uint(tree->step_count));
     sheet_table(sheet, &table);
     for (uint32_t i = module_tree_next(tree, 0); i; i = module_tree_next(tree, i))
-        if (!values->depth || tree->nodes[i].depth <= (uint64_t)values->depth)
+        if ((!values->depth || tree->nodes[i].depth <= (uint64_t)values->depth) &&
+            is_listed(asked, &tree->nodes[i]))
             put_node(sheet, tree, i, whole_ns);
     sheet_end(sheet);
 }
@@ -121,9 +128,10 @@ static void say_apart(struct sheet *sheet, const struct module_tree *tree)
 
 static int put(struct sheet *sheet, const struct asked *asked)
 {
-    struct module_wish wish = {.shard = 0};
+    struct module_wish wish = {.chosen = asked->chosen};
     struct module_tree tree = {.count = 0};
     struct gait_shard_info shard = {.rank = -1};
+    size_t listed = 0;
     char text[160];
     int status = module_tree_first(asked->trace, &wish.shard, &shard);
     if (!status)
@@ -133,8 +141,10 @@ static int put(struct sheet *sheet, const struct asked *asked)
                       "no modules are on record there: torch.profiler writes them with "
                       "with_stack=True, gait.torch.profile with with_modules=True");
     if (!status) {
-        snprintf(text, sizeof text, "%zu module%s of process %" PRId64, tree.count - 1,
-                 units_plural(tree.count - 1), shard.pid);
+        for (size_t i = 1; i < tree.count; i++)
+            listed += is_listed(asked, &tree.nodes[i]);
+        snprintf(text, sizeof text, "%zu module%s of process %" PRId64, listed,
+                 units_plural(listed), shard.pid);
         sheet_title(sheet, asked->path, text);
         sheet_put(sheet, "rank", value_rank(shard.rank));
         put_tree(sheet, asked, &tree);
@@ -157,6 +167,7 @@ static const char *const about[] = {
     "kernels, copies and memsets that its ops began, forward and backward. The share is that of "
     "forward and backward in the steps, or in the time of all ops where no steps are on "
     "record.",
+    CHOICE_COUNTS,
     "torch.profiler tells modules by class and number (Conv2d_0), gait by their paths.",
     NULL,
 };
@@ -174,6 +185,6 @@ const struct answer modules_answer = {
     .examples = examples,
     OPTIONS_ARE(options),
     .is_rare = true,
-    .choice = CHOICE_RANKS | CHOICE_RANK,
+    .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,
 };

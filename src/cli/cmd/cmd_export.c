@@ -26,6 +26,7 @@
 #define PT_TRACE "pt-trace"
 #define PARQUET "parquet"
 #define ITWINAI "itwinai"
+#define STACKS "stacks"
 #define USUAL_ENDING ".json.gz"
 
 struct export_values {
@@ -100,8 +101,23 @@ static int choose(const struct export_values *values, struct gait_export_options
     return GAIT_OK;
 }
 
-// Of the steps of all ranks that were chosen, from the first begin to the last end.
-static int choose_times(const struct choice_input *input, struct gait_export_options *options)
+// Of each rank from the begin of the first step that was chosen to the end of the last.
+static int choose_spans(const struct chosen *chosen, const struct gait_trace *trace,
+                        struct export_span **ret_spans)
+{
+    struct export_span *spans = calloc((size_t)chosen->shard_count + 1, sizeof *spans);
+    if (!spans)
+        return fail(GAIT_ERR_MEMORY, "no memory for the times of %u files", chosen->shard_count);
+    for (uint32_t i = 0; i < chosen->shard_count; i++) {
+        const struct interval span = chosen_span(chosen, trace, i);
+        spans[i] = (struct export_span){span.start_ns, span.end_ns};
+    }
+    *ret_spans = spans;
+    return GAIT_OK;
+}
+
+static int choose_times(const struct choice_input *input, const struct gait_trace *trace,
+                        struct gait_export_options *options, struct export_span **ret_spans)
 {
     const struct chosen *chosen = choice_input_chosen(input);
     struct interval all;
@@ -115,9 +131,9 @@ static int choose_times(const struct choice_input *input, struct gait_export_opt
         options->since_ns = all.start_ns;
     if (all.end_ns < INT64_MAX)
         options->until_ns = all.end_ns;
-    return options->since_ns < 0 || options->until_ns < 0
-               ? fail(GAIT_ERR_ARGUMENT, "the times chosen are before 1970")
-               : GAIT_OK;
+    if (options->since_ns < 0 || options->until_ns < 0)
+        return fail(GAIT_ERR_ARGUMENT, "the times chosen are before 1970");
+    return chosen->is_of_time_alone ? GAIT_OK : choose_spans(chosen, trace, ret_spans);
 }
 
 static int next_derived(void *derived, struct gait_event *ret_event, size_t size)
@@ -125,28 +141,33 @@ static int next_derived(void *derived, struct gait_event *ret_event, size_t size
     return gait_derived_next_sized(derived, ret_event, size);
 }
 
-static int write_with_steps(const struct export_values *values,
-                            const struct gait_export_options *options, struct gait_trace *trace)
+// A value behind --steps chooses, whatever else it adds.
+static int write_with_steps(const struct export_values *values, const struct export_run *wish)
 {
-    struct gait_export_options given = *options;
+    struct gait_export_options given = *wish->options;
     struct gait_derived *derived = NULL;
-    int status = gait_derived_open(trace, NULL, &derived);
+    int status = gait_derived_open(wish->trace, NULL, &derived);
     if (status)
         return status;
     given.more = next_derived;
     given.more_context = derived;
-    status = gait_export(trace, &given, values->output);
-    if (!status && gait_derived_why_none(derived))
+    status = export_write(
+        &(struct export_run){.trace = wish->trace, .options = &given, .spans = wish->spans},
+        values->output);
+    if (!status && !values->is_of_steps && gait_derived_why_none(derived))
         say("--steps adds nothing: %s", gait_derived_why_none(derived));
     gait_derived_close(derived);
     return status;
 }
 
-static int write_it(const struct export_values *values, const struct gait_export_options *options,
-                    struct gait_trace *trace, const char *path)
+static int write_it(const struct export_values *values, const struct export_run *wish,
+                    const char *path)
 {
+    const struct gait_export_options *options = wish->options;
+    struct gait_trace *trace = wish->trace;
     const struct pt_files files = {.trace = trace,
                                    .options = *options,
+                                   .spans = wish->spans,
                                    .output = values->output,
                                    .worker = values->worker,
                                    .is_each_window = values->is_each_window};
@@ -156,12 +177,14 @@ static int write_it(const struct export_values *values, const struct gait_export
     if (!strcmp(options->format, PT_TRACE))
         return pt_files_write(&files);
     if (!strcmp(options->format, PARQUET))
-        return parquet_files_write(trace, options,
-                                   &(struct parquet_place){values->output, path, false});
+        return parquet_files_write(
+            trace, options,
+            &(struct parquet_place){.folder = values->output, .path = path, .spans = wish->spans});
     if (!strcmp(options->format, ITWINAI))
         return itwinai_files_write(values->output, trace);
-    return values->has_steps ? write_with_steps(values, options, trace)
-                             : gait_export(trace, options, values->output);
+    const bool is_of_calls = values->is_of_steps && !strcmp(options->format, STACKS);
+    return values->has_steps && !is_of_calls ? write_with_steps(values, wish)
+                                             : export_write(wish, values->output);
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -172,6 +195,7 @@ static int run(const void *given, const struct operands *operands)
     char name[PATH_MAX];
     struct gait_export_options options = {
         .size = sizeof options, .gzip = values.is_packed, .internal = values.is_internal};
+    struct export_span *spans = NULL;
     struct gait_trace *trace, *chosen;
     struct choice_input choice = {.of_ranks = NULL};
     int status = is_usual ? choose_usual(&values, path, name) : GAIT_OK;
@@ -184,9 +208,11 @@ static int run(const void *given, const struct operands *operands)
         return command_refuse_trace(&cmd_export);
     chosen = trace;
     int code = EXIT_OK;
-    if (choice_input_apply(&choice, &chosen) || choose_times(&choice, &options) ||
-        write_it(&values, &options, chosen, path))
+    if (choice_input_apply(&choice, &chosen) || choose_times(&choice, chosen, &options, &spans) ||
+        write_it(&values,
+                 &(struct export_run){.trace = chosen, .options = &options, .spans = spans}, path))
         code = command_refuse(&cmd_export);
+    free(spans);
     choice_input_finish(&choice);
     gait_trace_close(trace);
     if (code == EXIT_OK)
@@ -198,8 +224,8 @@ static int run(const void *given, const struct operands *operands)
     return code;
 }
 
-static const char *const formats[] = {"pt-trace", "chrome", "stacks", "perfetto",
-                                      "csv",      PARQUET,  ITWINAI,  NULL};
+static const char *const formats[] = {"pt-trace", "chrome", STACKS,  "perfetto",
+                                      "csv",      PARQUET,  ITWINAI, NULL};
 
 #define AT(field) offsetof(struct export_values, field)
 static const struct option options[] = {
@@ -234,7 +260,7 @@ static const char *const about[] = {
     "call on each thread.",
     "gait derives the steps and phases of a PyTorch training when it reads a recording; the "
     "recording does not contain them. --steps, also with a value, adds them as gait report counts "
-    "them. In csv they "
+    "them. With a value each rank is cut at its own steps. In csv they "
     "are rows of category derived: kind step, and kind span with the phase as name and the step "
     "number as argument. In chrome and perfetto they are a lane beside the training thread.",
     "itwinai is the tables of that tool's scalability report, in the folder of -o: epoch-time, "

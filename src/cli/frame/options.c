@@ -161,6 +161,17 @@ static int store_texts(const struct option *option, const char *text, struct opt
     return GAIT_OK;
 }
 
+// Two words of a choice may say the same: neither silently beats the other.
+static int check_once(const struct option *option, const char *place)
+{
+    const char *known;
+    memcpy(&known, place, sizeof known);
+    return known ? fail(GAIT_ERR_ARGUMENT,
+                        "'--%s' chooses what an option before it chose: leave one of them out",
+                        option->name)
+                 : GAIT_OK;
+}
+
 static int store(const struct parse *parse, const struct option *option, const char *text)
 {
     const char *at = (const char *)option;
@@ -172,6 +183,8 @@ static int store(const struct parse *parse, const struct option *option, const c
                   : option == &trace_option ? (char *)parse->operands
                                             : parse->values;
     place += option->offset;
+    if (is_of_choice && check_once(option, place))
+        return GAIT_ERR_ARGUMENT;
     if (option->kind == OPTION_MAYBE && !text)
         text = "";
     else if (option->kind == OPTION_MAYBE && !*text)

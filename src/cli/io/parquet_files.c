@@ -76,6 +76,7 @@ static void name_run(const char *path, char out[NAME_BYTES])
 // A run, of which either all processes lie in folders of their rank or none does.
 struct layout {
     struct gait_trace *trace;
+    const struct export_span *spans;
     const char *whole;    // the run's folder
     bool has_rank_column; // the files have the rank: no folder does
     const struct shard_steps *steps;
@@ -115,7 +116,9 @@ static int write_shard(const struct layout *layout, const struct gait_export_opt
              count_parts(layout, index, shard.rank));
     given.process = index + 1;
     given.steps = shard_steps_of(layout->steps, index, &given.step_count);
-    return gait_export(layout->trace, &given, ret_path);
+    return export_write(
+        &(struct export_run){.trace = layout->trace, .options = &given, .spans = layout->spans},
+        ret_path);
 }
 
 // --- what an earlier export left ----------------------------------------------------
@@ -237,7 +240,8 @@ int parquet_files_write(struct gait_trace *trace, const struct gait_export_optio
     const char *folder = place->folder;
     char name[NAME_BYTES], whole[PATH_MAX];
     struct shard_steps steps = {.rows = NULL};
-    const struct layout layout = {trace, whole, parquet_rows_have_rank(trace), &steps};
+    const struct layout layout = {trace, place->spans, whole, parquet_rows_have_rank(trace),
+                                  &steps};
     if (!folder || !strcmp(folder, "-"))
         return fail(GAIT_ERR_ARGUMENT, "parquet is a folder of files: name it with -o");
     name_run(place->path, name);

@@ -7,12 +7,13 @@
 
 #include <stdbool.h>
 
-#include <gait/export.h>
+#include "export/exporter.h"
 
 struct parquet_place {
     const char *folder;
     const char *path; // the run as the user typed it: its last part is the run's name
-    bool is_quiet;    // else standard output gets the names of the files
+    const struct export_span *spans; // of each shard, or NULL
+    bool is_quiet;                   // else standard output gets the names of the files
 };
 
 GAIT_CHECK int parquet_files_write(struct gait_trace *trace,

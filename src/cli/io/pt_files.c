@@ -63,6 +63,26 @@ static bool has_step(const struct gait_export_options *options, const struct tor
     return end_ns > begin_ns && end_ns - begin_ns >= (work->end_ns - work->begin_ns) / 2;
 }
 
+// A process has a file of its own, whose head says from when to when it is.
+static void narrow(const struct pt_files *files, uint32_t shard,
+                   struct gait_export_options *options)
+{
+    const struct export_span *span = files->spans ? &files->spans[shard] : NULL;
+    if (span && span->since_ns > options->since_ns)
+        options->since_ns = span->since_ns;
+    if (span && span->until_ns < INT64_MAX &&
+        (!options->until_ns || span->until_ns < options->until_ns))
+        options->until_ns = span->until_ns;
+}
+
+static int write_to(const struct pt_files *files, const struct gait_export_options *options,
+                    const char *path)
+{
+    return export_write(
+        &(struct export_run){.trace = files->trace, .options = options, .spans = files->spans},
+        path);
+}
+
 static void set_steps(struct gait_export_options *options, const struct torch_process *process)
 {
     size_t first = 0, count = 0;
@@ -128,12 +148,13 @@ static int write_one(const struct pt_files *files, const struct torch_process *p
     int status = gait_trace_shard(files->trace, process->shard, &shard);
     given.ret_is_partial = &is_partial;
     given.process = process->shard + 1;
+    narrow(files, process->shard, &given);
     set_steps(&given, process);
     if (!status)
         status = reserve(files, worker, given.until_ns ? given.until_ns : shard.end_ns, path);
     if (status)
         return status;
-    status = gait_export(files->trace, &given, path);
+    status = write_to(files, &given, path);
     if (!status && files->ret_partial)
         *files->ret_partial += is_partial != 0;
     if (status)
@@ -181,7 +202,9 @@ static int write_process(const struct pt_files *files, const struct torch_proces
 
 static bool is_wanted(const struct pt_files *files, const struct torch_process *process)
 {
-    return !files->invocation || run_own_has(files->trace, process->shard, files->invocation);
+    const struct export_span *span = files->spans ? &files->spans[process->shard] : NULL;
+    return (!span || span->since_ns < span->until_ns) &&
+           (!files->invocation || run_own_has(files->trace, process->shard, files->invocation));
 }
 
 static int write_folder(const struct pt_files *files, const struct torch_processes *processes)
@@ -211,9 +234,10 @@ static int write_file(const struct pt_files *files, const struct torch_processes
     struct gait_export_options options = files->options;
     if (processes->count == 1) {
         options.process = processes->rows[0].shard + 1;
+        narrow(files, processes->rows[0].shard, &options);
         set_steps(&options, &processes->rows[0]);
     }
-    return gait_export(files->trace, &options, files->output);
+    return write_to(files, &options, files->output);
 }
 
 int pt_files_write(const struct pt_files *files)

@@ -7,11 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <gait/export.h>
+#include "export/exporter.h"
 
 struct pt_files {
     struct gait_trace *trace;
     struct gait_export_options options; // format, time, packing
+    const struct export_span *spans;    // of each shard, or NULL
     const char *output;                 // a file, a folder, or NULL for standard output
     const char *worker;                 // name in front of the files', or NULL
     bool is_each_window;                // a file for each window, not one for all

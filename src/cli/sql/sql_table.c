@@ -59,7 +59,8 @@ static int fill(struct sql_table *table, struct gait_trace *trace, const char *p
     int status = own_folder_temporary(folder, "gait-sql");
     if (status)
         return status;
-    status = parquet_files_write(trace, &options, &(struct parquet_place){folder, path, true});
+    status = parquet_files_write(
+        trace, &options, &(struct parquet_place){.folder = folder, .path = path, .is_quiet = true});
     if (!status)
         status = load(table, folder);
     own_folder_remove(folder);

@@ -87,10 +87,7 @@ static int number_slice(struct rank_rows *rows, const struct fact_slice *slice)
 
 static int give(struct rank_rows *rows, const struct rank_row *row)
 {
-    const struct gait_export_options *options = rows->run->options;
-    const int64_t start_ns = row->event->start_ns;
-    if ((options->since_ns && start_ns < options->since_ns) ||
-        (options->until_ns && start_ns >= options->until_ns))
+    if (!export_wants(rows->run, row->event->track, row->event->start_ns))
         return GAIT_OK;
     const int status = rows->take(rows->context, row);
     return status ? status : rows->run->out->status;

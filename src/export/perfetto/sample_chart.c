@@ -244,7 +244,6 @@ static int open_calls(struct chart *chart, uint32_t track, size_t depth, int64_t
 static int take_sample(void *context, const struct stack_sample *sample)
 {
     struct chart *chart = context;
-    const struct gait_export_options *options = chart->export->options;
     struct chart_track *at = track_of(chart, sample->track);
     if (!at)
         return GAIT_ERR_MEMORY; // the story is told
@@ -252,8 +251,7 @@ static int take_sample(void *context, const struct stack_sample *sample)
         sample_word_has(sample->state, SAMPLE_ASIDE))
         return 0;
     int64_t start_ns = clock_map_ns(chart->run->tracks.tracks[sample->track].map, sample->tick);
-    if ((options->since_ns && start_ns < options->since_ns) ||
-        (options->until_ns && start_ns >= options->until_ns))
+    if (!export_wants(chart->export, sample->track, start_ns))
         return 0;
     size_t depth;
     int status = lay_path(chart, sample->stack, &depth);

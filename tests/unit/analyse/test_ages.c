@@ -121,7 +121,7 @@ TEST("ages: modules")
 static void look_at_memory(struct gait_trace *trace)
 {
     struct memory_life life;
-    if (ok(!memory_life_make(&life, trace)) && is_u64(life.device_count, 1))
+    if (ok(!memory_life_make(&life, trace, NULL)) && is_u64(life.device_count, 1))
         is_u64(life.devices[0].kept_bytes, 4 * (uint64_t)(INT64_MAX / 2));
     memory_life_finish(&life);
 }

@@ -86,7 +86,7 @@ static void look(struct gait_trace *trace)
     };
     struct memory_life life;
     char path[80];
-    if (!ok(!memory_life_make(&life, trace)))
+    if (!ok(!memory_life_make(&life, trace, NULL)))
         return;
     if (is_u64(life.device_count, 1))
         is_device(life.devices);
