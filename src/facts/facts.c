@@ -140,7 +140,8 @@ static int read_kept(struct part *part, const struct pass_shard *shard)
     status = is_there < 0 ? is_there : GAIT_OK;
     if (!is_there)
         status = read_and_end(part, shard);
-    if (!status && !is_there && file && part->asking->is_read)
+    const bool is_news = file && !is_there && !(shard->tap && facts_file_is_there(file));
+    if (!status && is_news && part->asking->is_read)
         status = save(part, file);
     facts_file_close(file);
     return status;

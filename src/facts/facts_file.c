@@ -168,6 +168,11 @@ int facts_file_open(struct facts_file **ret_file, struct gait_trace *trace, uint
     return status;
 }
 
+bool facts_file_is_there(const struct facts_file *file)
+{
+    return file->is_there;
+}
+
 // --- what is in it ---------------------------------------------------------------------
 
 static bool is_of(const struct facts_file *file, size_t frame, uint32_t number)

@@ -22,6 +22,8 @@ struct facts_file;
 GAIT_CHECK int facts_file_open(struct facts_file **ret_file, struct gait_trace *trace,
                                uint32_t shard);
 
+bool facts_file_is_there(const struct facts_file *file);
+
 // One block for free(), texts of the rows in it. What is wrong in the file is not on record.
 GAIT_CHECK int facts_file_take(struct facts_file *file, const struct fact_list *list,
                                void **ret_rows, size_t *ret_count);

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/index/min_heap.h"
+#include "facts/facts_file.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_ROWS = 1 << 28, MOST_DEVICES = 64 };
@@ -459,6 +460,64 @@ static int merge(void *answer, void *made)
     return status;
 }
 
+// --- what is kept ----------------------------------------------------------------------
+
+static const struct fact_field rank_fields[] = {
+    FACT_FIELD(TRUTH, breakdown_rank, has_device),
+    FACT_FIELD(NUMBER, breakdown_rank, start_ns),
+    FACT_FIELDS(NUMBER, breakdown_rank, events, LANE_COUNT),
+    FACT_FIELDS(NUMBER, breakdown_rank, whole, BREAKDOWN_WORDS),
+};
+static const struct fact_field step_fields[] = {
+    FACT_FIELD(TEXT, breakdown_step, name),
+    FACT_FIELD(NUMBER, breakdown_step, start_ns),
+    FACT_FIELDS(NUMBER, breakdown_step, breakdown, BREAKDOWN_WORDS),
+};
+static const struct fact_field device_fields[] = {
+    FACT_FIELD(SMALL, breakdown_device, device),
+    FACT_FIELDS(NUMBER, breakdown_device, events, LANE_COUNT),
+    FACT_FIELDS(NUMBER, breakdown_device, whole, BREAKDOWN_WORDS),
+};
+static const struct fact_list rank_list = FACT_LIST(BREAKDOWN, breakdown_rank, rank_fields),
+                              step_list = FACT_LIST(BREAKDOWN_STEPS, breakdown_step, step_fields),
+                              device_list =
+                                  FACT_LIST(BREAKDOWN_DEVICES, breakdown_device, device_fields);
+
+// Steps that the report works out depend on the other ranks.
+static bool is_whole(const void *answer)
+{
+    const struct device_run *run = answer;
+    return !run->chosen && !run->turns.recorded.count;
+}
+
+static int save(const void *made, struct facts_file *file)
+{
+    const struct breakdown_rank *rank = &((const struct part *)made)->rank;
+    int status = facts_file_put(file, &rank_list, rank, 1);
+    if (!status)
+        status = facts_file_put(file, &step_list, rank->steps, rank->step_count);
+    return status ? status : facts_file_put(file, &device_list, rank->devices, rank->device_count);
+}
+
+static int load(void *made, struct facts_file *file)
+{
+    struct part *part = made;
+    struct breakdown_rank *rank;
+    size_t count;
+    int status = facts_file_take(file, &rank_list, (void **)&rank, &count);
+    if (status == 1 && count == 1) {
+        rank->shard = part->shard;
+        part->rank = *rank;
+        status =
+            facts_file_take(file, &step_list, (void **)&part->rank.steps, &part->rank.step_count);
+        if (status == 1)
+            status = facts_file_take(file, &device_list, (void **)&part->rank.devices,
+                                     &part->rank.device_count);
+    }
+    free(rank);
+    return status == 1 && count != 1 ? 0 : status;
+}
+
 static void drop(void *made)
 {
     struct part *part = made;
@@ -489,4 +548,7 @@ const struct fact_consumer breakdown_consumer = {
     .end = end,
     .merge = merge,
     .drop = drop,
+    .is_whole = is_whole,
+    .save = save,
+    .load = load,
 };

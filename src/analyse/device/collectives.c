@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "facts/facts.h"
+#include "facts/facts_file.h"
 #include "load/arg_keys.h"
 #include "load/site_role.h"
 
@@ -229,6 +230,111 @@ static int merge(void *answer, void *made)
     return status;
 }
 
+// --- what is kept ----------------------------------------------------------------------
+
+struct kept_call {
+    uint32_t kind; // its place
+    int64_t start_ns;
+    uint64_t ns, bytes, number;
+};
+
+static const struct fact_field kind_fields[] = {
+    FACT_FIELD(TEXT, collective_kind, name),
+    FACT_FIELD(TEXT, collective_kind, group),
+    FACT_FIELD(TEXT, collective_kind, dtype),
+    FACT_FIELD(NUMBER, collective_kind, group_size),
+    FACT_FIELD(NUMBER, collective_kind, element_bytes),
+};
+static const struct fact_field call_fields[] = {
+    FACT_FIELD(WORD, kept_call, kind),     FACT_FIELD(NUMBER, kept_call, start_ns),
+    FACT_FIELD(NUMBER, kept_call, ns),     FACT_FIELD(NUMBER, kept_call, bytes),
+    FACT_FIELD(NUMBER, kept_call, number),
+};
+static const struct fact_list kind_list = FACT_LIST(COLLECTIVE_KINDS, collective_kind, kind_fields);
+static const struct fact_list call_list = FACT_LIST(COLLECTIVE_CALLS, kept_call, call_fields);
+
+static bool is_whole(const void *answer)
+{
+    return !((const struct collectives *)answer)->chosen;
+}
+
+static uint32_t place_of(const struct collectives *found, const struct collective_kind *kind)
+{
+    uint32_t place = 0;
+    while (place < found->kind_count && found->kinds[place] != kind)
+        place++;
+    return place;
+}
+
+static int save_calls(const struct collectives *found, struct facts_file *file)
+{
+    struct kept_call *kept = calloc(found->call_count + 1, sizeof *kept);
+    if (!kept)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu collectives", found->call_count);
+    for (size_t i = 0; i < found->call_count; i++) {
+        const struct collective_call *call = &found->calls[i];
+        kept[i] = (struct kept_call){i && call->kind == call[-1].kind ? kept[i - 1].kind
+                                                                      : place_of(found, call->kind),
+                                     call->start_ns, call->ns, call->bytes, call->number};
+    }
+    const int status = facts_file_put(file, &call_list, kept, found->call_count);
+    free(kept);
+    return status;
+}
+
+static int save(const void *made, struct facts_file *file)
+{
+    const struct collectives *found = &((const struct part *)made)->found;
+    struct collective_kind *kinds = calloc(found->kind_count + 1, sizeof *kinds);
+    if (!kinds)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu kinds", found->kind_count);
+    for (size_t i = 0; i < found->kind_count; i++)
+        kinds[i] = *found->kinds[i];
+    const int status = facts_file_put(file, &kind_list, kinds, found->kind_count);
+    free(kinds);
+    return status ? status : save_calls(found, file);
+}
+
+// 0: a call is of a kind that is not there.
+static int take_calls(struct part *part, const struct kept_call *calls, size_t count)
+{
+    struct collectives *found = &part->found;
+    int status = GAIT_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        if (calls[i].kind >= found->kind_count)
+            return 0;
+        status = add_call(found, &(struct collective_call){.kind = found->kinds[calls[i].kind],
+                                                           .rank = part->rank,
+                                                           .start_ns = calls[i].start_ns,
+                                                           .ns = calls[i].ns,
+                                                           .bytes = calls[i].bytes,
+                                                           .number = calls[i].number,
+                                                           .is_chosen = true});
+    }
+    return status ? status : 1;
+}
+
+static int load(void *made, struct facts_file *file)
+{
+    struct part *part = made;
+    struct collective_kind *kinds;
+    struct kept_call *calls = NULL;
+    size_t kind_count, count;
+    int status = facts_file_take(file, &kind_list, (void **)&kinds, &kind_count);
+    for (size_t i = 0; i < kind_count && status == 1; i++) {
+        const struct collective_kind *kind;
+        const int made_kind = kind_of(&part->found, &kinds[i], &kind);
+        status = made_kind ? made_kind : part->found.kind_count == i + 1; // no two are one
+    }
+    if (status == 1)
+        status = facts_file_take(file, &call_list, (void **)&calls, &count);
+    if (status == 1)
+        status = take_calls(part, calls, count);
+    free(kinds);
+    free(calls);
+    return status;
+}
+
 static void drop(void *made)
 {
     struct part *part = made;
@@ -347,6 +453,9 @@ static const struct fact_consumer consumer = {
     .end = end,
     .merge = merge,
     .drop = drop,
+    .is_whole = is_whole,
+    .save = save,
+    .load = load,
 };
 
 int collectives_make(struct collectives *collectives, struct gait_trace *trace,

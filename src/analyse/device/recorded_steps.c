@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "facts/facts.h"
+#include "facts/facts_file.h"
 #include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
 
@@ -176,6 +177,79 @@ void recorded_steps_settle(struct recorded_steps *steps)
         qsort(steps->phases, steps->phase_count, sizeof *steps->phases, by_length);
 }
 
+// --- what is kept ----------------------------------------------------------------------
+
+static const struct fact_field phase_fields[] = {FACT_FIELD(TEXT, recorded_phase, name),
+                                                 FACT_FIELD(NUMBER, recorded_phase, ns)};
+static const struct fact_list phase_list = FACT_LIST(PHASES, recorded_phase, phase_fields);
+
+static int load_shard(struct recorded_steps *steps, struct gait_trace *trace, uint32_t shard)
+{
+    struct facts_file *file;
+    struct recorded_phase *phases = NULL;
+    size_t count = 0;
+    int status = facts_file_open(&file, trace, shard);
+    if (status)
+        return status;
+    status = file ? facts_file_take(file, &phase_list, (void **)&phases, &count) : 0;
+    for (size_t i = 0; i < count && status == 1; i++) {
+        const char *name = arena_text(&steps->names, phases[i].name, strlen(phases[i].name));
+        const int added = name ? add_phase(steps, shard, name, phases[i].ns)
+                               : fail(GAIT_ERR_MEMORY, "no memory for the names of phases");
+        status = added ? added : 1;
+    }
+    free(phases);
+    facts_file_close(file);
+    return status;
+}
+
+// 1: of all processes; 0: not of all, and then of none.
+static int load_phases(struct recorded_steps *steps, struct gait_trace *trace)
+{
+    int status = 1;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace) && status == 1; i++)
+        if (shard_owner(trace, i) == i)
+            status = load_shard(steps, trace, i);
+    if (!status)
+        steps->phase_count = 0;
+    return status;
+}
+
+// They stand by shard, for they are settled.
+static int save_phases(const struct recorded_steps *steps, struct gait_trace *trace)
+{
+    int status = GAIT_OK;
+    size_t first = 0, behind;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace) && !status; i++) {
+        struct facts_file *file;
+        for (behind = first; behind < steps->phase_count && steps->phases[behind].shard == i;)
+            behind++;
+        if (shard_owner(trace, i) == i)
+            status = facts_file_open(&file, trace, i);
+        else
+            file = NULL;
+        if (!status && file)
+            status = facts_file_put(file, &phase_list, &steps->phases[first], behind - first);
+        if (!status)
+            facts_file_close(file);
+        first = behind;
+    }
+    return status;
+}
+
+// Of a trace whose steps bear names.
+static int find_named(struct recorded_steps *steps, struct gait_trace *trace,
+                      const struct fact_ask *asks, size_t count)
+{
+    int status = steps->chosen ? 0 : load_phases(steps, trace);
+    if (status == 1)
+        return count ? facts_run(trace, asks, count) : GAIT_OK;
+    if (!status)
+        status = find_ranks(steps, trace, asks, count);
+    recorded_steps_settle(steps);
+    return status || steps->chosen ? status : save_phases(steps, trace);
+}
+
 bool recorded_steps_are_named(const struct gait_trace *trace)
 {
     return torch_report_is_imported(trace) && !torch_report_finds_steps(trace);
@@ -192,7 +266,7 @@ int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
         status = finding.status;
     recorded_steps_settle(steps);
     if (!status && is_named)
-        status = find_ranks(steps, trace, asks, count);
+        status = find_named(steps, trace, asks, count);
     else if (!status && (torch_report_concerns(trace) || torch_report_is_imported(trace)))
         status = find_ranks(steps, trace, NULL, 0);
     recorded_steps_settle(steps);

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/invariant.h"
+#include "facts/facts_file.h"
 #include "facts/launches.h"
 #include "facts/sweep.h"
 #include "load/arg_keys.h"
@@ -422,6 +423,94 @@ static void rank_finish(struct turn_rank *rank)
     free(rank->devices);
 }
 
+// --- what is kept ----------------------------------------------------------------------
+
+struct kept_device {
+    int32_t device;
+    struct fill_sums sums;
+};
+
+#define FILL_REALS (sizeof(struct fill_sums) / sizeof(double))
+static const struct fact_field rank_fields[] = {
+    FACT_FIELD(TRUTH, turn_rank, has_device), FACT_FIELD(TRUTH, turn_rank, is_imported),
+    FACT_FIELD(NUMBER, turn_rank, steps),     FACT_FIELD(NUMBER, turn_rank, total_ns),
+    FACT_FIELD(NUMBER, turn_rank, host_ns),   FACT_FIELD(NUMBER, turn_rank, told),
+    FACT_FIELD(NUMBER, turn_rank, told_ns),   FACT_FIELDS(NUMBER, turn_rank, sums, TURN_PARTS),
+};
+static const struct fact_field turn_fields[] = {
+    FACT_FIELD(TEXT, turn, name),
+    FACT_FIELD(NUMBER, turn, number),
+    FACT_FIELD(NUMBER, turn, start_ns),
+    FACT_FIELD(NUMBER, turn, host_end_ns),
+    FACT_FIELD(NUMBER, turn, end_ns),
+    FACT_FIELD(NUMBER, turn, host_reach_ns),
+    FACT_FIELD(NUMBER, turn, period_ns),
+    FACT_FIELD(TRUTH, turn, has_devices),
+    FACT_FIELD(TRUTH, turn, is_first),
+    FACT_FIELD(TRUTH, turn, is_chosen),
+    FACT_FIELDS(NUMBER, turn, sums, TURN_PARTS),
+    FACT_FIELD(NUMBER, turn, device_end_ns),
+};
+static const struct fact_field device_fields[] = {
+    FACT_FIELD(SMALL, kept_device, device),
+    FACT_FIELDS(REAL, kept_device, sums, FILL_REALS),
+};
+static const struct fact_list rank_list = FACT_LIST(TURN_SUMS, turn_rank, rank_fields),
+                              turn_list = FACT_LIST(TURNS, turn, turn_fields),
+                              device_list = FACT_LIST(TURN_DEVICES, kept_device, device_fields);
+
+// Steps that the report works out depend on the other ranks.
+static bool is_whole(const void *answer)
+{
+    const struct turns *turns = answer;
+    return !turns->chosen && !turns->recorded.count;
+}
+
+static int save(const void *made, struct facts_file *file)
+{
+    const struct part *part = made;
+    const struct turn_rank *rank = &part->rank;
+    struct kept_device kept[MOST_DEVICES];
+    int status = facts_file_put(file, &rank_list, rank, 1);
+    if (status || !part->is_kept)
+        return status;
+    for (size_t i = 0; i < rank->device_count; i++)
+        kept[i] = (struct kept_device){rank->devices[i].device, rank->devices[i].sums};
+    status = facts_file_put(file, &turn_list, rank->turns, rank->count);
+    return status ? status : facts_file_put(file, &device_list, kept, rank->device_count);
+}
+
+static int load_turns(struct turn_rank *rank, struct facts_file *file)
+{
+    struct kept_device *kept;
+    int status = facts_file_take(file, &turn_list, (void **)&rank->turns, &rank->count);
+    if (status != 1)
+        return status;
+    status = facts_file_take(file, &device_list, (void **)&kept, &rank->device_count);
+    rank->devices = calloc(rank->device_count + 1, sizeof *rank->devices);
+    if (!rank->devices)
+        status = fail(GAIT_ERR_MEMORY, "no memory for %zu devices", rank->device_count);
+    for (size_t i = 0; i < rank->device_count && status == 1; i++)
+        rank->devices[i] = (struct device_fill){.device = kept[i].device, .sums = kept[i].sums};
+    free(kept);
+    return status;
+}
+
+static int load(void *made, struct facts_file *file)
+{
+    struct part *part = made;
+    struct turn_rank *rank;
+    size_t count;
+    int status = facts_file_take(file, &rank_list, (void **)&rank, &count);
+    if (status == 1 && count == 1) {
+        rank->shard = part->rank.shard;
+        part->rank = *rank;
+        status = part->is_kept ? load_turns(&part->rank, file) : 1;
+    }
+    free(rank);
+    return status == 1 && count != 1 ? 0 : status;
+}
+
 static void drop(void *made)
 {
     struct part *part = made;
@@ -445,6 +534,9 @@ const struct fact_consumer turns_consumer = {
     .end = end,
     .merge = merge,
     .drop = drop,
+    .is_whole = is_whole,
+    .save = save,
+    .load = load,
 };
 
 int turns_make(struct turns *turns, struct gait_trace *trace, const struct chosen *chosen)

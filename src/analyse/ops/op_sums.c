@@ -7,6 +7,7 @@
 
 #include "analyse/flops/flops.h"
 #include "analyse/ops/op_blocks.h"
+#include "analyse/ops/op_kept.h"
 #include "analyse/ops/op_list.h"
 #include "analyse/ops/op_shapes.h"
 #include "analyse/ops/op_sites.h"
@@ -15,11 +16,13 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "facts/facts.h"
+#include "facts/facts_file.h"
 #include "facts/feed.h"
 #include "facts/late_rows.h"
 #include "load/arg_keys.h"
 #include "load/shard_owner.h"
 #include "load/site_role.h"
+#include "vocabulary/metadata.h"
 
 enum { MOST_OPEN = 1 << 28, MOST_THREADS = 1 << 28, MAIN_SLOT = 0 };
 
@@ -465,8 +468,16 @@ static void finish(struct op_summing *summing)
     late_rows_finish(&summing->late);
 }
 
-int op_sums_make(struct gait_ops *ops, struct gait_trace *trace, const struct op_sums_wish *wish,
-                 const struct gait_op_sums **ret_rows, size_t *ret_count)
+// Whether it is what a file of facts keeps: all of a process of another tool's trace.
+static bool is_whole(const struct gait_trace *trace, const struct op_sums_wish *wish)
+{
+    const struct gait_shard_info *shard = &trace->run.shards[wish->shard]->info;
+    return gait_trace_metadata(trace, wish->shard, meta.import) && !wish->by_shapes &&
+           !wish->chosen && wish->window_count == 1 &&
+           wish->windows[0].begin_ns <= shard->start_ns && wish->windows[0].end_ns > shard->end_ns;
+}
+
+static int sum_up(struct gait_ops *ops, struct gait_trace *trace, const struct op_sums_wish *wish)
 {
     struct op_summing summing = {
         .wish = wish,
@@ -484,6 +495,22 @@ int op_sums_make(struct gait_ops *ops, struct gait_trace *trace, const struct op
         status =
             op_rows_tell(&summing.rows, ops, summing.has_device_rows ? GAIT_OP_HAS_DEVICE : 0u);
     finish(&summing);
+    return status;
+}
+
+int op_sums_make(struct gait_ops *ops, struct gait_trace *trace, const struct op_sums_wish *wish,
+                 const struct gait_op_sums **ret_rows, size_t *ret_count)
+{
+    struct facts_file *file = NULL;
+    int status = is_whole(trace, wish) ? facts_file_open(&file, trace, wish->shard) : GAIT_OK;
+    const int is_there = status || !file ? status : op_kept_load(ops, file);
+    if (!is_there)
+        status = sum_up(ops, trace, wish);
+    else if (is_there < 0)
+        status = is_there;
+    if (!status && !is_there && file)
+        status = op_kept_save(ops, file);
+    facts_file_close(file);
     *ret_rows = ops->rows;
     *ret_count = ops->row_count;
     return status;
