@@ -141,7 +141,7 @@ static int read_kept(struct part *part, const struct pass_shard *shard)
     if (!is_there)
         status = read_and_end(part, shard);
     const bool is_news = file && !is_there && !(shard->tap && facts_file_is_there(file));
-    if (!status && is_news && part->asking->is_read)
+    if (!status && is_news && (part->asking->is_read || trace->run.wants_facts))
         status = save(part, file);
     facts_file_close(file);
     return status;

@@ -43,15 +43,16 @@ struct facts_file {
 
 static int tell_shard(struct buffer *told, const struct gait_trace *trace, uint32_t number)
 {
-    const struct run_shard *shard = trace->run.shards[number];
+    struct run_shard *shard = trace->run.shards[number];
     const char *session = dictionary_meta(&shard->dictionary, meta.session);
     const struct frame_list *list = &shard->shard.list;
     int status = buffer_printf(told, "%s %" PRIu64, session ? session : "", shard->info.bytes);
     for (size_t i = 0; i < list->count && !status; i++) {
-        const struct frame_entry *entry = &list->entries[i];
-        const uint64_t words[] = {entry->offset, entry->first, entry->last,  entry->rows,
-                                  entry->track,  entry->table, entry->events};
-        status = buffer_append(told, words, sizeof words);
+        uint8_t header[FRAME_HEADER_BYTES]; // with the hash of what is behind it
+        status =
+            file_source_read(&shard->shard.source, list->entries[i].offset, header, sizeof header);
+        if (!status)
+            status = buffer_append(told, header, sizeof header);
     }
     const struct id_map *sites = &shard->dictionary.sites;
     for (uint64_t id = 0; id < (uint64_t)sites->page_count * ID_MAP_PAGE && !status; id++) {
@@ -87,18 +88,24 @@ static bool is_whole(const struct run *run, uint32_t number)
            !shard->shard.salvaged.used && !shard->shard.source.memory;
 }
 
-// Whether the rank may have a file, and is worth one.
-static bool may_have(const struct gait_trace *trace, uint32_t number)
+// Whether the rank may have a file.
+static bool may_have(const struct run *run, uint32_t number)
 {
-    const struct run *run = &trace->run;
-    uint64_t rows = run->shards[number]->info.events;
     bool is_good = is_whole(run, number) && !run->damage.count;
     for (uint32_t i = shard_owned_first(run, number); i != RUN_NO_SHARD && is_good;
-         i = shard_owned_next(run, i)) {
-        rows += run->shards[i]->info.events;
+         i = shard_owned_next(run, i))
         is_good = is_whole(run, i);
-    }
-    return is_good && (rows >= WORTH_ROWS || run->wants_facts);
+    return is_good;
+}
+
+// Whether it is worth one.
+static bool is_long(const struct run *run, uint32_t number)
+{
+    uint64_t rows = run->shards[number]->info.events;
+    for (uint32_t i = shard_owned_first(run, number); i != RUN_NO_SHARD;
+         i = shard_owned_next(run, i))
+        rows += run->shards[i]->info.events;
+    return rows >= WORTH_ROWS || run->wants_facts;
 }
 
 // Of nobody but the user and who owns the shard.
@@ -112,10 +119,7 @@ static bool is_trusted(const char *path, const char *shard)
 // A file that does not fit is as good as none.
 static int look(struct facts_file *file)
 {
-    const char *shard = file->trace->run.shards[file->shard]->info.path;
     char wanted[KEY_BYTES + 2];
-    if (!is_trusted(file->path, shard))
-        return GAIT_OK;
     const int status = run_open(&file->run, file->path);
     if (status) {
         fail_clear();
@@ -130,50 +134,56 @@ static int look(struct facts_file *file)
     return GAIT_OK;
 }
 
-static int prepare(struct facts_file *file)
+static int prepare(struct facts_file *file, bool is_there)
 {
-    const char *shard = file->trace->run.shards[file->shard]->info.path;
     buffer_init(&file->payload, FRAME_MAX_RAW);
     for (unsigned i = 0; i < FACT_TEXTS; i++)
         buffer_init(&file->texts[i], FRAME_MAX_RAW);
     file->cells = malloc(sizeof *file->cells);
-    if (!file->cells || asprintf(&file->path, "%s-facts", shard) < 0) {
-        file->path = NULL;
+    if (!file->cells)
         return fail(GAIT_ERR_MEMORY, "no memory for a file of facts");
-    }
+    file->cells->sites = &file->sites;
     int status = table_reader_init(&file->reader);
     if (!status)
         status = fact_sites_init(&file->sites, &file->trace->run, file->shard);
-    file->cells->sites = &file->sites;
     if (!status)
         status = find_key(file);
-    return status ? status : look(file);
+    return status || !is_there ? status : look(file);
 }
 
 int facts_file_open(struct facts_file **ret_file, struct gait_trace *trace, uint32_t shard)
 {
+    const struct run *run = &trace->run;
+    const char *path = run->shards[shard]->info.path;
     *ret_file = NULL;
-    if (!may_have(trace, shard))
+    if (!may_have(run, shard))
         return GAIT_OK;
     struct facts_file *file = calloc(1, sizeof *file);
-    if (!file)
+    if (!file || asprintf(&file->path, "%s" FACTS_SUFFIX, path) < 0) {
+        free(file);
         return fail(GAIT_ERR_MEMORY, "no memory for a file of facts");
+    }
     file->trace = trace;
     file->shard = shard;
-    const int status = prepare(file);
-    if (status)
-        facts_file_close(file);
-    else
+    const bool is_there = is_trusted(file->path, path), is_made = is_long(run, shard);
+    const int status = is_there || is_made ? prepare(file, is_there) : GAIT_OK;
+    if (!status && (file->is_there || is_made)) {
         *ret_file = file;
-    return status;
+        return GAIT_OK;
+    }
+    facts_file_close(file);
+    if (status == GAIT_ERR_MEMORY)
+        return status;
+    fail_clear(); // of a shard that cannot be read the question tells
+    return GAIT_OK;
 }
+
+// --- what is in it ---------------------------------------------------------------------
 
 bool facts_file_is_there(const struct facts_file *file)
 {
     return file->is_there;
 }
-
-// --- what is in it ---------------------------------------------------------------------
 
 static bool is_of(const struct facts_file *file, size_t frame, uint32_t number)
 {
@@ -192,6 +202,14 @@ static bool read_cells(struct facts_file *file, size_t frame, unsigned numbers, 
         is_good = !table_read_bytes(&file->reader, &view, (uint16_t)(FIRST_TEXT + i),
                                     &file->texts[i], file->cells->texts[i]);
     return is_good;
+}
+
+bool facts_file_has(const struct facts_file *file, const struct fact_list *list)
+{
+    bool has = false;
+    for (size_t i = 0; file->is_there && i < file->run.shards[0]->shard.list.count && !has; i++)
+        has = is_of(file, i, list->number);
+    return has;
 }
 
 struct taking {

@@ -15,6 +15,8 @@
 
 #include "facts/fact_list.h"
 
+#define FACTS_SUFFIX "-facts" // behind the name of the shard
+
 struct facts_file;
 
 // NULL where the rank has none and gets none: while it is recorded, after it was salvaged or found
@@ -22,7 +24,9 @@ struct facts_file;
 GAIT_CHECK int facts_file_open(struct facts_file **ret_file, struct gait_trace *trace,
                                uint32_t shard);
 
+// Whether it is there at all, and whether it has that list.
 bool facts_file_is_there(const struct facts_file *file);
+bool facts_file_has(const struct facts_file *file, const struct fact_list *list);
 
 // One block for free(), texts of the rows in it. What is wrong in the file is not on record.
 GAIT_CHECK int facts_file_take(struct facts_file *file, const struct fact_list *list,

@@ -274,7 +274,7 @@ def test_a_call_fails_for_an_index(tool, kind):
         tool.begin()
         tool("import", "b.json", "-o", "run")
         done = tool("index", "run", call=call)
-        indexes = len(list((tool.folder / "run").glob("*.gait-index")))
+        indexes = len(list((tool.folder / "run").glob("*.gait-facts")))
         assert (done.returncode, done.stderr.count("\n")) in ((0, 0), (2, 1)), call
         assert indexes == (2 if done.returncode else 3) and not drafts(tool.folder), call
 

@@ -228,7 +228,7 @@ static int save_phases(const struct recorded_steps *steps, struct gait_trace *tr
             status = facts_file_open(&file, trace, i);
         else
             file = NULL;
-        if (!status && file)
+        if (!status && file && !facts_file_has(file, &phase_list))
             status = facts_file_put(file, &phase_list, &steps->phases[first], behind - first);
         if (!status)
             facts_file_close(file);

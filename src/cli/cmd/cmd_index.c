@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// `gait index`: sums of spans beside each shard, for those who look at a trace
-// from far away.
-#include <inttypes.h>
+// `gait index`: makes the files of facts beside the shards, which the first question to each
+// makes else.
+#define _GNU_SOURCE
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 #include <gait/trace.h>
 
+#include "analyse/device/collectives.h"
+#include "analyse/device/device_run.h"
+#include "analyse/device/kernels.h"
+#include "answer/ops/ops_reading.h"
 #include "answer/sheet.h"
+#include "base/fail.h"
+#include "base/own_file.h"
+#include "base/units.h"
 #include "cli/frame/command.h"
 #include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
+#include "facts/facts_file.h"
 #include "launch/run_finish.h"
-#include "load/detail/lod.h"
+#include "launch/say.h"
+#include "load/run.h"
+#include "load/shard_owner.h"
 
 struct index_values {
     bool is_forced;
@@ -19,39 +32,133 @@ struct index_values {
 
 struct index_totals {
     uint32_t written, current, refused;
-    uint64_t spans, bytes;
+    uint64_t bytes;
 };
 
-// One shard; a refusal is told at once, so that the others go on.
-static void index_shard(const char *path, bool is_forced, struct index_totals *totals)
+// --- the questions -----------------------------------------------------------------------
+
+static int make_steps(struct gait_trace *trace)
 {
-    struct lod_result result;
-    if (lod_write(path, is_forced, &result)) {
-        totals->refused++;
-        command_refuse(&cmd_index);
-        return;
+    struct turns turns;
+    struct device_run run;
+    int status = turns_make(&turns, trace, NULL);
+    if (status)
+        return status;
+    turns_finish(&turns);
+    status = device_run_make(&run, trace, NULL);
+    if (!status)
+        device_run_finish(&run);
+    return status;
+}
+
+static int make_kernels(struct gait_trace *trace)
+{
+    struct kernels kernels;
+    struct collectives collectives;
+    int status = kernels_make(&kernels, trace, NULL);
+    if (status)
+        return status;
+    kernels_finish(&kernels);
+    status = collectives_make(&collectives, trace, NULL);
+    if (!status)
+        collectives_finish(&collectives);
+    return status;
+}
+
+// A run without ops has none to keep.
+static int make_ops(struct gait_trace *trace)
+{
+    const struct ops_wish wish = {.sort_by = NULL};
+    struct ops_reading reading;
+    const int status = ops_reading_make(&reading, trace, &wish);
+    ops_reading_finish(&reading);
+    return status == GAIT_ERR_MISSING ? GAIT_OK : status;
+}
+
+static int make_all(struct gait_trace *trace)
+{
+    int status = make_steps(trace);
+    if (!status)
+        status = make_kernels(trace);
+    return status ? status : make_ops(trace);
+}
+
+// --- the files ---------------------------------------------------------------------------
+
+struct seen { // of a shard's file, before
+    bool is_there;
+    ino_t inode; // which may be given again
+    struct timespec at;
+};
+
+static struct seen look(struct gait_trace *trace, uint32_t shard, bool goes, off_t *ret_bytes)
+{
+    char path[PATH_MAX];
+    struct stat about;
+    const int used =
+        snprintf(path, sizeof path, "%s" FACTS_SUFFIX, trace->run.shards[shard]->info.path);
+    *ret_bytes = 0;
+    if (used < 0 || (size_t)used >= sizeof path || lstat(path, &about) || !S_ISREG(about.st_mode))
+        return (struct seen){.is_there = false};
+    if (goes && !own_file_remove(path))
+        return (struct seen){.is_there = false};
+    *ret_bytes = about.st_size;
+    return (struct seen){true, about.st_ino, about.st_mtim};
+}
+
+static bool is_same(const struct seen *a, const struct seen *b)
+{
+    return a->is_there && a->inode == b->inode && a->at.tv_sec == b->at.tv_sec &&
+           a->at.tv_nsec == b->at.tv_nsec;
+}
+
+static void count(struct gait_trace *trace, const struct seen *before, struct index_totals *totals)
+{
+    for (uint32_t i = 0; i < trace->run.shard_count; i++) {
+        off_t bytes;
+        if (shard_owner(trace, i) != i)
+            continue;
+        const struct seen seen = look(trace, i, false, &bytes);
+        totals->bytes += (uint64_t)bytes;
+        if (!seen.is_there) {
+            totals->refused++;
+            say("'%s' gets no file of facts: it is still recorded, damaged, or in a folder that "
+                "cannot be written",
+                trace->run.shards[i]->info.path);
+        } else if (is_same(&before[i], &seen)) {
+            totals->current++;
+        } else {
+            totals->written++;
+        }
     }
-    totals->bytes += result.bytes;
-    totals->spans += result.spans;
-    if (result.was_up_to_date)
-        totals->current++;
-    else
-        totals->written++;
+}
+
+static int index_all(struct gait_trace *trace, bool is_forced, struct index_totals *totals)
+{
+    off_t bytes;
+    struct seen *before = calloc((size_t)trace->run.shard_count + 1, sizeof *before);
+    if (!before)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u files", trace->run.shard_count);
+    for (uint32_t i = 0; i < trace->run.shard_count; i++)
+        before[i] = look(trace, i, is_forced, &bytes);
+    trace->run.wants_facts = true;
+    const int status = make_all(trace);
+    if (!status)
+        count(trace, before, totals);
+    free(before);
+    return status;
 }
 
 static void put(struct sheet *sheet, const char *path, const struct index_totals *totals)
 {
     char text[160];
-    snprintf(text, sizeof text,
-             "%" PRIu32 " written (%" PRIu64 " spans), %" PRIu32 " up to date; %" PRIu64
-             " bytes of index",
-             totals->written, totals->spans, totals->current, totals->bytes);
+    snprintf(text, sizeof text, "%u written, %u up to date; %s of facts", totals->written,
+             totals->current, units_bytes(totals->bytes).text);
     sheet_title(sheet, path, NULL);
     sheet_say(sheet, SAY_LEAD, text);
     sheet_put(sheet, "written", value_uint(totals->written));
     sheet_put(sheet, "up_to_date", value_uint(totals->current));
     sheet_put(sheet, "refused", value_uint(totals->refused));
-    sheet_put(sheet, "spans", value_uint(totals->spans));
     sheet_put(sheet, "bytes", value_uint(totals->bytes));
 }
 
@@ -66,13 +173,10 @@ static int run(const void *given, const struct operands *operands)
         return command_refuse(&cmd_index);
     if (run_finish_and_open(path, &trace))
         return command_refuse_trace(&cmd_index);
-    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
-        struct gait_shard_info shard;
-        if (gait_trace_shard(trace, i, &shard) == 0)
-            index_shard(shard.path, values->is_forced, &totals);
-    }
+    int status = index_all(trace, values->is_forced, &totals);
     gait_trace_close(trace);
-    const int status = sheet_new(&sheet);
+    if (!status)
+        status = sheet_new(&sheet);
     if (!status)
         put(sheet, path, &totals);
     const int code = sheet_answer(&cmd_index, &operands->wish, sheet, status);
@@ -81,30 +185,31 @@ static int run(const void *given, const struct operands *operands)
 
 #define AT(field) offsetof(struct index_values, field)
 static const struct option options[] = {
-    {FLAG_ROW('f', "force", AT(is_forced), "write the index again even if it is up to date")},
+    {FLAG_ROW('f', "force", AT(is_forced), "make the files again even if they are up to date")},
 };
 
 static const char *const about[] = {
-    "For each shard x.gait it writes x.gait-index with sums of 32, 256, 2,048 spans and so on. A "
-    "viewer that shows hours of a trace on one screen then need not read the whole trace.",
-    "You can remove these files at any time; they contain no data of their own. gait writes an "
-    "index under another name and renames it when it is complete. It keeps an index that still "
-    "fits its shard.",
+    "For each process it writes x.gait-facts beside x.gait: sums of kernels and ops, steps, the "
+    "breakdown and collectives, so that a question about all of a run reads no event. Of a rank "
+    "with a million events and more the first such question writes it by itself.",
+    "You can remove these files at any time; they contain no data of their own. gait writes one "
+    "under another name and renames it when it is complete, and makes it again when the shard or "
+    "gait's rules have changed.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait index run1", "Index all shards of a run."},
+    {"gait index run1", "Make the files of all processes of a run."},
     {NULL, NULL},
 };
 
 const struct command cmd_index = {
-    .purpose = "sum up spans, for an overview of long traces",
-    .summary = "Writes sums of spans beside each shard of a run, level by level.",
+    .purpose = "keep what was found in a run beside it, for fast answers",
+    .summary = "Writes sums of events beside each shard of a run, from which answers come at once.",
     .about = about,
     .examples = examples,
     .exit_status =
-        "0: success. 2: wrong usage, unreadable input, or an index that cannot be written.",
+        "0: success. 2: wrong usage, unreadable input, or a file that cannot be written.",
     .line = {.command = "index", COMMAND_READS_PATH(options), .has_sheet = true},
     .is_rare = true,
     .run = run,
