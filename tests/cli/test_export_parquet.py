@@ -5,6 +5,10 @@ belong together."""
 import csv
 import io
 import json
+import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -250,6 +254,35 @@ def test_polars_adds_up_what_csv_adds_up(lake):
         assert len(frame) == len(rows)
         total = sum(int(row["duration_ns"] or 0) for row in rows)
         assert frame["duration_ns"].sum() == total
+
+
+SPARK = """
+import json, sys
+from pyspark.sql import SparkSession, functions as F
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+sums = [F.sum(F.col(key).cast("decimal(38,0)")) for key in ("duration_ns", "id")]
+for folder in sys.argv[1:]:
+    rows = spark.read.parquet(folder).groupBy("rank").agg(F.count("kind"), *sums, F.sum("value"))
+    told = [[None if x is None else float(x) if i == 4 else int(x) for i, x in enumerate(row)]
+            for row in rows.collect()]
+    print(json.dumps(told))
+"""
+
+
+def test_spark_adds_up_what_csv_adds_up(lake, tmp_path):
+    pytest.importorskip("pyspark")
+    if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
+        pytest.skip("no java, which Spark runs on")
+    folder, expected = lake
+    line = [sys.executable, "-c", SPARK, *(str(run_in(folder, run)) for run in expected)]
+    env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": str(tmp_path)}
+    done = subprocess.run(line, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = [
+        {rank: [number or 0 for number in numbers] for rank, *numbers in json.loads(line)}
+        for line in done.stdout.splitlines()
+    ]
+    assert found == [sums_of(rows) for rows in expected.values()]
 
 
 def parts_in(folder):
