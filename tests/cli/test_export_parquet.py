@@ -351,6 +351,33 @@ def test_texts_are_exact(gait, tmp_path):
     assert (row["name"], row["category"]) == (name, "@c")
 
 
+def test_arguments_that_are_no_value_of_their_column_stay_in_args(gait, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    args = {
+        "stream": ["7", 7.0, -1, None, True, 2**63 - 1, 2**63, ""],
+        "Input Dims": [[[2]], "[[2]]", 7, None, [], "", "null"],
+        "Process Group Name": ["0", 0, None, "", "default"],
+    }
+    taken = {"stream": [-1, 2**63 - 1], "Input Dims": ["[[2]]", "[[2]]", "[]", "null"],
+             "Process Group Name": ["0", "default"]}  # fmt: skip
+    events = [
+        {"ph": "X", "cat": "c", "name": key, "ts": at, "dur": 1, "pid": 7, "tid": 9,
+         "args": {key: value}}
+        for key, values in args.items() for at, value in enumerate(values)
+    ]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
+    assert gait("export", "t.json", "--format", "parquet", "-o", "lake").returncode == 0
+    rows = parquet.read_table(tmp_path / "lake/run=t/part-0.parquet").to_pylist()
+    columns = {"Input Dims": "shapes", "Process Group Name": "process_group"}
+    for key, values in args.items():
+        told = [row for row in rows if row["name"] == key]
+        assert len(told) == len(values)
+        column = [row[columns.get(key, key)] for row in told]
+        assert [value for value in column if value is not None] == taken[key]
+        for value, row, event in zip(column, told, [e for e in events if e["name"] == key]):
+            assert json.loads(row["args"] or "null") == (event["args"] if value is None else None)
+
+
 def test_what_cannot_be_meant_is_refused(gait, tmp_path):
     (tmp_path / "t.json").write_text(json.dumps(trace_of()))
     done = gait("export", "t.json", "--format", "parquet")

@@ -174,6 +174,11 @@ static int add_numbers(struct writing *writing, const struct row_shape *shape,
     return status ? status : add_if(&columns[VALUE], shape->has_value, &value);
 }
 
+static bool is_null(const struct gait_arg *arg)
+{
+    return arg->kind == GAIT_ARG_JSON && !strcmp(arg->text, "null");
+}
+
 // Whether the argument went into a column of its own.
 static int add_typed(struct writing *writing, const struct gait_arg *arg, bool *has,
                      bool *ret_is_added)
@@ -186,7 +191,7 @@ static int add_typed(struct writing *writing, const struct gait_arg *arg, bool *
                                     : arg->kind == GAIT_ARG_INT;
         if (arg->key[0] != typed[i].key[0] || has[at] || !is_fit || strcmp(arg->key, typed[i].key))
             continue;
-        has[at] = *ret_is_added = !is_text || *arg->text;
+        has[at] = *ret_is_added = !is_text || (*arg->text && !is_null(arg));
         if (!has[at])
             return GAIT_OK;
         return is_text ? add_text(writing, at, arg->text)
