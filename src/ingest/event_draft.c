@@ -109,12 +109,21 @@ int event_draft_track(struct event_draft *draft, const struct draft_track *wante
     struct event_store *store = draft->store;
     const uint32_t process = event_draft_string(draft, slice_of(wanted->process));
     const uint32_t key = wanted->key ? event_draft_string(draft, slice_of(wanted->key)) : 0;
-    if (!process || (wanted->key && !key))
+    const uint32_t around =
+        wanted->device ? event_draft_string(draft, slice_of(wanted->device)) : 0;
+    uint32_t device;
+    if (!process || (wanted->key && !key) || (wanted->device && !around))
         return fail(GAIT_ERR_MEMORY, "no memory for the threads of a trace");
-    const int status = event_store_track(store, process, key, ret_track);
+    int status = around ? event_store_track(store, process, around, &device) : GAIT_OK;
+    if (!status)
+        status = event_store_track(store, process, key, ret_track);
     if (status)
         return status;
     struct store_track *track = &store->tracks[*ret_track];
+    if (around) {
+        store->tracks[device].kind = GAIT_TRACK_PROCESS;
+        track->parent = device + 1;
+    }
     if (key)
         track->kind = wanted->kind;
     track->is_device |= wanted->is_device;

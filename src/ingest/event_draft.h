@@ -35,6 +35,7 @@ uint32_t event_draft_string(struct event_draft *draft, struct slice text);
 // The track of a thread or stream by the names that a file has for it.
 struct draft_track {
     const char *process, *key; // key NULL: the process itself
+    const char *device;        // NULL, or the key of a track in the process that it lies in
     uint32_t name;             // string id, 0: none
     enum gait_track_kind kind;
     bool is_device;

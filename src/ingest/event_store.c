@@ -150,8 +150,8 @@ static int find_lane(struct event_store *store, const struct store_place *place,
         track->first_lane = (uint32_t)store->lane_count;
     lane->place = track->last_lane ? store->lanes[track->last_lane - 1].place + 1 : 0;
     track->last_lane = (uint32_t)store->lane_count;
-    if (track->parent)
-        store->tracks[track->parent - 1].has_rows = true;
+    for (uint32_t up = track->parent; up; up = store->tracks[up - 1].parent)
+        store->tracks[up - 1].has_rows = true;
     return 0;
 }
 

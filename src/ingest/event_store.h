@@ -20,7 +20,7 @@ struct store_track {
     uint32_t key, name; // string ids; key 0: the process itself
     enum gait_track_kind kind;
     int64_t os_id;
-    uint32_t parent;          // number of its process's track + 1; 0: it is one
+    uint32_t parent;          // number of its process's or device's track + 1; 0: a process
     bool is_device, has_rows; // work of a device lies on it; anything does
     // Numbers + 1, 0: none. Whoever writes a track or a process out walks these, and not all
     // lanes or tracks of the store: 30,000 threads took 10 s of CPU that way.

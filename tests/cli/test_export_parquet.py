@@ -5,6 +5,10 @@ belong together."""
 import csv
 import io
 import json
+import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -252,6 +256,35 @@ def test_polars_adds_up_what_csv_adds_up(lake):
         assert frame["duration_ns"].sum() == total
 
 
+SPARK = """
+import json, sys
+from pyspark.sql import SparkSession, functions as F
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+sums = [F.sum(F.col(key).cast("decimal(38,0)")) for key in ("duration_ns", "id")]
+for folder in sys.argv[1:]:
+    rows = spark.read.parquet(folder).groupBy("rank").agg(F.count("kind"), *sums, F.sum("value"))
+    told = [[None if x is None else float(x) if i == 4 else int(x) for i, x in enumerate(row)]
+            for row in rows.collect()]
+    print(json.dumps(told))
+"""
+
+
+def test_spark_adds_up_what_csv_adds_up(lake, tmp_path):
+    pytest.importorskip("pyspark")
+    if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
+        pytest.skip("no java, which Spark runs on")
+    folder, expected = lake
+    line = [sys.executable, "-c", SPARK, *(str(run_in(folder, run)) for run in expected)]
+    env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": str(tmp_path)}
+    done = subprocess.run(line, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = [
+        {rank: [number or 0 for number in numbers] for rank, *numbers in json.loads(line)}
+        for line in done.stdout.splitlines()
+    ]
+    assert found == [sums_of(rows) for rows in expected.values()]
+
+
 def parts_in(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.parquet"))
 
@@ -316,6 +349,33 @@ def test_texts_are_exact(gait, tmp_path):
     assert gait("export", "t.json", "--format", "parquet", "-o", "lake").returncode == 0
     row = parquet.read_table(tmp_path / "lake/run=t/part-0.parquet").to_pylist()[0]
     assert (row["name"], row["category"]) == (name, "@c")
+
+
+def test_arguments_that_are_no_value_of_their_column_stay_in_args(gait, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    args = {
+        "stream": ["7", 7.0, -1, None, True, 2**63 - 1, 2**63, ""],
+        "Input Dims": [[[2]], "[[2]]", 7, None, [], "", "null"],
+        "Process Group Name": ["0", 0, None, "", "default"],
+    }
+    taken = {"stream": [-1, 2**63 - 1], "Input Dims": ["[[2]]", "[[2]]", "[]", "null"],
+             "Process Group Name": ["0", "default"]}  # fmt: skip
+    events = [
+        {"ph": "X", "cat": "c", "name": key, "ts": at, "dur": 1, "pid": 7, "tid": 9,
+         "args": {key: value}}
+        for key, values in args.items() for at, value in enumerate(values)
+    ]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
+    assert gait("export", "t.json", "--format", "parquet", "-o", "lake").returncode == 0
+    rows = parquet.read_table(tmp_path / "lake/run=t/part-0.parquet").to_pylist()
+    columns = {"Input Dims": "shapes", "Process Group Name": "process_group"}
+    for key, values in args.items():
+        told = [row for row in rows if row["name"] == key]
+        assert len(told) == len(values)
+        column = [row[columns.get(key, key)] for row in told]
+        assert [value for value in column if value is not None] == taken[key]
+        for value, row, event in zip(column, told, [e for e in events if e["name"] == key]):
+            assert json.loads(row["args"] or "null") == (event["args"] if value is None else None)
 
 
 def test_what_cannot_be_meant_is_refused(gait, tmp_path):

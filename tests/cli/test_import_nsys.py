@@ -117,6 +117,30 @@ def test_breakdown_and_kernels_answer(gait, tmp_path):
     assert report.returncode == 0 and report.stdout
 
 
+def test_a_device_has_its_own_number_in_each_process(gait, tmp_path):
+    """Two processes, each with a kernel on device 1 and one on device 0."""
+    kernel = (1, 7, 11, GLOBAL, 1, 1, 64, 2, 3, 1, 128, 1, 1)
+    rows = ROWS | {
+        "CUPTI_ACTIVITY_KIND_KERNEL": [
+            (start, start + 1_000, device, *kernel[:3], number << 24, *kernel[4:])
+            for number in (PID, PID + 1)
+            for device, start in ((1, 1_000), (0, 5_000))
+        ],
+        "NVTX_EVENTS": [
+            (400, 8_000, 59, None, number << 24 | TID, 4, 0) for number in (PID, PID + 1)
+        ],
+    }
+    path = write(tmp_path / "x.sqlite", rows)
+    assert gait("import", path, "-o", tmp_path / "run").returncode == 0
+    told = json.loads(gait("steps", tmp_path / "run", "--json").stdout)
+    assert sorted(row["device"] for row in told["devices"]) == [0, 0, 1, 1]
+    text = gait("export", tmp_path / "run", "--format", "csv").stdout
+    work = [row for row in csv.DictReader(io.StringIO(text)) if row["category"] == "kernel"]
+    assert sorted((row["pid"], row["tid"]) for row in work) == [
+        (str(number), key) for number in (PID, PID + 1) for key in ("0 7", "1 7")
+    ]
+
+
 def test_older_and_newer_columns_do_not_matter(gait, tmp_path):
     tables = {
         "StringIds": "id INTEGER, value TEXT",

@@ -100,6 +100,25 @@ def test_duckdb_answers_about_the_events(gait, trace, tmp_path):
 
 
 @needs_duckdb
+def test_lists_and_nulls_have_a_text_and_numbers_all_digits(gait, trace):
+    sql = ("SELECT NULL AS nothing, list(duration_ns ORDER BY start_ns) AS all_ns, "
+           "{'n': count(*)} AS s, "
+           "avg(duration_ns) * 1000 AS mean, 1.50 AS price, 'nan'::DOUBLE AS nan, count(*) AS n "
+           "FROM events; ")  # fmt: skip
+    env = {**os.environ, "PATH": OWN_PATH}
+    done = gait("sql", "--json", trace, sql, env=env)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rows"] == [
+        {"nothing": None, "all_ns": "[5000, 7000, 1000]", "s": "{'n': 3}",
+         "mean": 13_000_000 / 3, "price": 1.5, "nan": None, "n": 3}
+    ]  # fmt: skip
+    assert "4333333.33" in gait("sql", trace, sql, env=env).stdout
+    done = gait("sql", trace, "DELETE FROM events RETURNING [1] AS a", env=env)
+    assert done.returncode == 2
+    assert "the type of column 'a' has no text" in done.stderr and done.stderr.count("\n") == 1
+
+
+@needs_duckdb
 def test_a_statement_that_is_wrong_is_refused_in_a_line(gait, trace):
     done = gait("sql", trace, "SELECT nothing FROM events", env={**os.environ, "PATH": OWN_PATH})
     assert done.returncode == 2

@@ -22,6 +22,7 @@ enum duckdb_kind {
     DUCKDB_FLOAT = 10,
     DUCKDB_DOUBLE = 11,
     DUCKDB_HUGEINT = 16, // of 128 bits
+    DUCKDB_DECIMAL = 19, // the last that value_varchar knows: it has no text for a list
 };
 
 struct duckdb_library {

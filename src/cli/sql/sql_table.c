@@ -79,6 +79,8 @@ int sql_table_open(struct sql_table *table, struct gait_trace *trace, const char
 
 void sql_table_close(struct sql_table *table)
 {
+    if (table->has_texts)
+        table->library.destroy_result(&table->texts);
     if (table->has_answer)
         table->library.destroy_result(&table->answer);
     if (table->connection)
@@ -89,41 +91,46 @@ void sql_table_close(struct sql_table *table)
 
 // --- answers ---------------------------------------------------------------------------
 
+static bool is_number(int kind)
+{
+    return (kind >= DUCKDB_TINYINT && kind <= DUCKDB_DOUBLE) || kind == DUCKDB_HUGEINT ||
+           kind == DUCKDB_DECIMAL;
+}
+
+// Numbers stand as DuckDB writes them: sums have 128 bits, and three digits of a mean of ns are
+// few. What it has words for, nan and inf, is none.
 static struct value value_of(int kind, const char *text)
 {
     if (kind == DUCKDB_BOOLEAN)
         return value_bool(strcmp(text, "true") == 0);
-    if (kind >= DUCKDB_TINYINT && kind <= DUCKDB_BIGINT)
-        return value_int(strtoll(text, NULL, 10));
-    if (kind >= DUCKDB_UTINYINT && kind <= DUCKDB_UBIGINT)
-        return value_uint(strtoull(text, NULL, 10));
-    if (kind == DUCKDB_FLOAT || kind == DUCKDB_DOUBLE)
-        return value_real(strtod(text, NULL));
-    // sums of integers are of 128 bits: a number, as it stands
-    return text[0] && strspn(text, "-0123456789") == strlen(text) && kind == DUCKDB_HUGEINT
-               ? value_json(text)
-               : value_text(text);
+    if (!is_number(kind))
+        return value_text(text);
+    return *text && strspn(text, "+-.e0123456789") == strlen(text) ? value_json(text)
+                                                                   : value_none();
 }
 
-static void put_row(struct sql_table *table, struct duckdb_answer *answer, uint64_t row,
-                    const struct table *shape, struct sheet *sheet)
+static void put_row(struct sql_table *table, uint64_t row, const struct table *shape,
+                    struct sheet *sheet)
 {
     const struct duckdb_library *library = &table->library;
+    struct duckdb_answer *from = table->has_texts ? &table->texts : &table->answer;
     struct value cells[MOST_COLUMNS];
     char *texts[MOST_COLUMNS];
     for (size_t i = 0; i < shape->count; i++) {
         texts[i] =
-            library->value_is_null(answer, i, row) ? NULL : library->value_varchar(answer, i, row);
-        cells[i] = texts[i] ? value_of(library->column_type(answer, i), texts[i]) : value_none();
+            library->value_is_null(from, i, row) ? NULL : library->value_varchar(from, i, row);
+        cells[i] =
+            texts[i] ? value_of(library->column_type(&table->answer, i), texts[i]) : value_none();
     }
     sheet_row(sheet, cells, 0);
     for (size_t i = 0; i < shape->count; i++)
         library->free(texts[i]);
 }
 
-static int put_answer(struct sql_table *table, struct duckdb_answer *answer, struct sheet *sheet)
+static int put_answer(struct sql_table *table, struct sheet *sheet)
 {
     const struct duckdb_library *library = &table->library;
+    struct duckdb_answer *answer = &table->answer;
     const uint64_t count = library->column_count(answer), rows = library->row_count(answer);
     struct column *columns = calloc((size_t)count + 1, sizeof *columns);
     if (!columns || count > MOST_COLUMNS) {
@@ -132,11 +139,8 @@ static int put_answer(struct sql_table *table, struct duckdb_answer *answer, str
     }
     for (uint64_t i = 0; i < count; i++) {
         const char *name = library->column_name(answer, i);
-        const int kind = library->column_type(answer, i);
-        const bool is_number =
-            (kind >= DUCKDB_TINYINT && kind <= DUCKDB_DOUBLE) || kind == DUCKDB_HUGEINT;
-        columns[i] =
-            (struct column){.key = name, .label = name, .flags = is_number ? 0 : COLUMN_LEFT};
+        const unsigned flags = is_number(library->column_type(answer, i)) ? 0 : COLUMN_LEFT;
+        columns[i] = (struct column){.key = name, .label = name, .flags = flags};
     }
     const struct table shape = {.key = "rows",
                                 .heading = "Rows",
@@ -146,15 +150,41 @@ static int put_answer(struct sql_table *table, struct duckdb_answer *answer, str
                                 .widest = 200};
     sheet_table_copy(sheet, &shape);
     for (uint64_t row = 0; row < rows; row++)
-        put_row(table, answer, row, &shape, sheet);
+        put_row(table, row, &shape, sheet);
     sheet_end(sheet);
     free(columns);
     return GAIT_OK;
+}
+
+// A list, a struct or a bare NULL has no text by that interface: it is nothing then, and a column
+// behind it is read where no memory is. So DuckDB makes texts of all, in a second run.
+static int ask_for_texts(struct sql_table *table, const char *sql)
+{
+    char *whole = NULL;
+    size_t end = strlen(sql), odd = 0;
+    const uint64_t count = table->library.column_count(&table->answer);
+    while (odd < count && table->library.column_type(&table->answer, odd) <= DUCKDB_DECIMAL)
+        odd++;
+    if (odd == count)
+        return GAIT_OK;
+    while (end && strchr("; \t\r\n", sql[end - 1]))
+        end--;
+    if (asprintf(&whole, "SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (%.*s\n)", (int)end, sql) < 0)
+        return fail(GAIT_ERR_MEMORY, "no memory for a statement");
+    const int status = run(table, whole, &table->texts);
+    free(whole);
+    table->has_texts = !status;
+    return status ? fail(GAIT_ERR_ARGUMENT,
+                         "the type of column '%s' has no text here: write CAST(... AS VARCHAR)",
+                         table->library.column_name(&table->answer, odd))
+                  : GAIT_OK;
 }
 
 int sql_table_ask(struct sql_table *table, const char *sql, struct sheet *sheet)
 {
     int status = run(table, sql, &table->answer);
     table->has_answer = !status;
-    return status ? status : put_answer(table, &table->answer, sheet);
+    if (!status)
+        status = ask_for_texts(table, sql);
+    return status ? status : put_answer(table, sheet);
 }

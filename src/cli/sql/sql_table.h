@@ -12,7 +12,8 @@ struct sql_table {
     struct duckdb_library library;
     void *database, *connection;
     struct duckdb_answer answer; // whose names of columns the sheet shows
-    bool has_answer;
+    struct duckdb_answer texts;  // the same with all columns as text, where some need it
+    bool has_answer, has_texts;
 };
 
 // `path` is the run as the user typed it.

@@ -43,6 +43,10 @@ void parquet_column_finish(struct parquet_column *column); // takes a zeroed str
 
 GAIT_CHECK int parquet_column_add(struct parquet_column *column, const void *value);
 GAIT_CHECK int parquet_column_add_text(struct parquet_column *column, struct slice text);
+// A text by the number that it has in the dictionary until the column is written: that of the
+// text added last.
+uint32_t parquet_column_last_word(const struct parquet_column *column);
+GAIT_CHECK int parquet_column_add_word(struct parquet_column *column, uint32_t word);
 GAIT_CHECK int parquet_column_add_none(struct parquet_column *column);
 
 // Appends the pages to `out`, which begins at `at` in the file, and empties the column.

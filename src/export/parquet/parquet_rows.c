@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/parquet/parquet_rows.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "export/row_shape.h"
 #include "load/shard_owner.h"
 
-enum { MOST_BYTES = 1 << 30, MOST_ARGS = 1 << 20 };
+enum { MOST_BYTES = 1 << 30, MOST_ARGS = 1 << 20, KNOWN = 1 << 12 };
 
 #define TEXT PARQUET_TEXT, PARQUET_UTF8
 #define INTEGER PARQUET_INT64, PARQUET_PLAIN
@@ -76,17 +77,29 @@ static const struct {
 };
 enum { TYPED = sizeof typed / sizeof typed[0] };
 
+// A text that stays where it is while the trace is open, and its word in the group being made.
+struct known {
+    const char *text;
+    size_t group;
+    enum column column;
+    uint32_t word;
+};
+
+// Where a track's events were.
+struct place {
+    int64_t pid, rank;
+    const char *tid; // NULL: not asked yet
+    char digits[24];
+};
+
 struct writing {
     const struct export_run *run;
     struct parquet_file file;
     struct buffer text;
     struct gait_arg *rest; // arguments without a column
     size_t rest_capacity;
-    int64_t pid, rank; // of the track
-    uint32_t track;
-    bool has_track;
-    char tid[32];
-    const char *place; // what the tid is called
+    struct place *places; // of each track
+    struct known known[KNOWN];
 };
 
 // --- rows ------------------------------------------------------------------------------
@@ -102,32 +115,48 @@ static int add_text(struct writing *writing, enum column column, const char *tex
     return status ? status : parquet_column_add_text(&writing->file.columns[column], slice);
 }
 
+// Names come again in each row: to repair and hash them anew took a tenth of an export.
+static int add_lasting(struct writing *writing, enum column column, const char *text)
+{
+    const size_t group = writing->file.group_count;
+    struct known *known = &writing->known[(((uintptr_t)text >> 2) + 977 * column) % KNOWN];
+    if (!text || !*text)
+        return parquet_column_add_none(&writing->file.columns[column]);
+    if (known->text == text && known->column == column && known->group == group)
+        return parquet_column_add_word(&writing->file.columns[column], known->word);
+    const int status = add_text(writing, column, text);
+    if (!status)
+        *known = (struct known){text, group, column,
+                                parquet_column_last_word(&writing->file.columns[column])};
+    return status;
+}
+
 static int add_if(struct parquet_column *column, bool is_there, const void *value)
 {
     return is_there ? parquet_column_add(column, value) : parquet_column_add_none(column);
 }
 
 // Streams and counters have no thread; their key says which one it was.
-static int find_place(struct writing *writing, uint32_t track)
+static int find_place(struct writing *writing, uint32_t track, const struct place **ret_place)
 {
+    struct place *place = &writing->places[track];
     struct gait_track_info info;
     struct gait_shard_info shard;
-    if (writing->has_track && writing->track == track)
+    *ret_place = place;
+    if (place->tid)
         return GAIT_OK;
     int status = gait_trace_track(writing->run->trace, track, &info);
     if (!status)
         status = gait_trace_shard(writing->run->trace, info.shard, &shard);
     if (status)
         return status;
-    writing->pid = shard.pid;
-    writing->rank = shard.rank;
-    writing->place = info.key;
+    place->pid = shard.pid;
+    place->rank = shard.rank;
+    place->tid = info.key;
     if (info.kind == GAIT_TRACK_THREAD && info.tid) {
-        snprintf(writing->tid, sizeof writing->tid, "%lld", (long long)info.tid);
-        writing->place = writing->tid;
+        snprintf(place->digits, sizeof place->digits, "%lld", (long long)info.tid);
+        place->tid = place->digits;
     }
-    writing->track = track;
-    writing->has_track = true;
     return GAIT_OK;
 }
 
@@ -145,6 +174,11 @@ static int add_numbers(struct writing *writing, const struct row_shape *shape,
     return status ? status : add_if(&columns[VALUE], shape->has_value, &value);
 }
 
+static bool is_null(const struct gait_arg *arg)
+{
+    return arg->kind == GAIT_ARG_JSON && !strcmp(arg->text, "null");
+}
+
 // Whether the argument went into a column of its own.
 static int add_typed(struct writing *writing, const struct gait_arg *arg, bool *has,
                      bool *ret_is_added)
@@ -155,9 +189,9 @@ static int add_typed(struct writing *writing, const struct gait_arg *arg, bool *
         const bool is_text = kinds[at].type == PARQUET_TEXT;
         const bool is_fit = is_text ? arg->kind == GAIT_ARG_TEXT || arg->kind == GAIT_ARG_JSON
                                     : arg->kind == GAIT_ARG_INT;
-        if (has[at] || !is_fit || strcmp(arg->key, typed[i].key) != 0)
+        if (arg->key[0] != typed[i].key[0] || has[at] || !is_fit || strcmp(arg->key, typed[i].key))
             continue;
-        has[at] = *ret_is_added = !is_text || *arg->text;
+        has[at] = *ret_is_added = !is_text || (*arg->text && !is_null(arg));
         if (!has[at])
             return GAIT_OK;
         return is_text ? add_text(writing, at, arg->text)
@@ -209,17 +243,21 @@ static int add_row(void *context, const struct rank_row *row)
     if ((unsigned)event->kind >= GAIT_KIND_COUNT)
         return GAIT_OK;
     const struct row_shape *shape = &row_shapes[event->kind];
-    int status = find_place(writing, event->track);
+    // the name of a span is its site's; those of others may be made for the row
+    int (*const add_name)(struct writing *, enum column, const char *) =
+        event->kind == GAIT_KIND_SPAN ? add_lasting : add_text;
+    const struct place *place;
+    int status = find_place(writing, event->track, &place);
     if (!status)
-        status = add_text(writing, KIND, shape->kind);
+        status = add_lasting(writing, KIND, shape->kind);
     if (!status)
-        status = add_text(writing, CATEGORY, event->category);
+        status = add_name(writing, CATEGORY, event->category);
     if (!status)
-        status = add_text(writing, NAME, event->name);
+        status = add_name(writing, NAME, event->name);
     if (!status)
-        status = parquet_column_add(&writing->file.columns[PID], &writing->pid);
+        status = parquet_column_add(&writing->file.columns[PID], &place->pid);
     if (!status)
-        status = add_text(writing, TID, writing->place);
+        status = add_lasting(writing, TID, place->tid);
     if (!status)
         status = add_numbers(writing, shape, event);
     if (!status)
@@ -227,7 +265,7 @@ static int add_row(void *context, const struct rank_row *row)
     if (!status)
         status = add_args(writing, event);
     if (!status && writing->file.column_count > RANK)
-        status = add_if(&writing->file.columns[RANK], writing->rank >= 0, &writing->rank);
+        status = add_if(&writing->file.columns[RANK], place->rank >= 0, &place->rank);
     return status ? status : parquet_file_end_row(&writing->file);
 }
 
@@ -261,9 +299,14 @@ int parquet_rows_write(const struct export_run *run)
     if (run->options->gzip)
         return fail(GAIT_ERR_ARGUMENT, "the pages of a Parquet file are packed: leave out gzip");
     struct writing *writing = calloc(1, sizeof *writing);
-    if (!writing)
+    struct place *places = calloc((size_t)gait_trace_track_count(run->trace) + 1, sizeof *places);
+    if (!writing || !places) {
+        free(writing);
+        free(places);
         return fail(GAIT_ERR_MEMORY, "no memory for a Parquet file");
+    }
     writing->run = run;
+    writing->places = places;
     buffer_init(&writing->text, MOST_BYTES);
     parquet_file_begin(&writing->file, run->out, kinds,
                        parquet_rows_have_rank(run->trace) ? COLUMNS : RANK);
@@ -271,6 +314,7 @@ int parquet_rows_write(const struct export_run *run)
     parquet_file_finish(&writing->file);
     buffer_finish(&writing->text);
     free(writing->rest);
+    free(places);
     free(writing);
     return status;
 }

@@ -226,8 +226,9 @@ static void add_sizes(struct nsys *nsys, const char *key, const int64_t sizes[3]
 
 static int find_track(struct nsys *nsys, const struct nsys_row *row, uint32_t *ret_track)
 {
-    char process[24], key[48], name[80];
+    char process[24], device[24], key[48], name[80];
     snprintf(process, sizeof process, "%" PRId64, row->global >> 24 & 0xffffff);
+    snprintf(device, sizeof device, "%" PRId64, row->device);
     if (nsys->activity->is_on_device) {
         snprintf(key, sizeof key, "%" PRId64 " %" PRId64, row->device, row->stream);
         snprintf(name, sizeof name, "device %" PRId64 " stream %" PRId64, row->device, row->stream);
@@ -236,6 +237,7 @@ static int find_track(struct nsys *nsys, const struct nsys_row *row, uint32_t *r
         snprintf(name, sizeof name, "thread %" PRId64, row->global & 0xffffff);
     }
     const struct draft_track track = {.process = process,
+                                      .device = nsys->activity->is_on_device ? device : NULL,
                                       .key = key,
                                       .name = event_draft_string(&nsys->draft, slice_of(name)),
                                       .kind = nsys->activity->is_on_device ? GAIT_TRACK_STREAM
