@@ -13,6 +13,7 @@
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "facts/facts.h"
+#include "load/order/event_feed.h"
 #include "load/pass/pass.h"
 #include "vocabulary/metadata.h"
 #include "vocabulary/meters.h"
@@ -209,8 +210,9 @@ static struct report_drop *find_drop(struct drop_search *search, uint32_t place,
     return drop;
 }
 
-static int add_drop(struct drop_search *search, const struct gait_event *event)
+static int add_drop(void *context, const struct gait_event *event)
 {
+    struct drop_search *search = context;
     uint32_t place = event->track < search->track_count ? search->place_of[event->track]
                                                         : (uint32_t)search->report->thread_count;
     struct report_drop *drop = find_drop(search, place, event->name ? event->name : "");
@@ -232,20 +234,8 @@ static int read_drops(struct run_report *report, struct gait_trace *trace)
 {
     const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_DROP};
     struct drop_search search;
-    struct gait_cursor *cursor;
-    struct gait_event event;
-    int status = drop_search_init(&search, report, gait_trace_track_count(trace));
-    if (!status)
-        status = gait_cursor_open(trace, &query, &cursor);
-    if (status)
-        return status;
-    while ((status = gait_cursor_next(cursor, &event)) > 0) {
-        status = add_drop(&search, &event);
-        if (status)
-            break;
-    }
-    gait_cursor_close(cursor);
-    return status;
+    const int status = drop_search_init(&search, report, gait_trace_track_count(trace));
+    return status ? status : each_event(trace, &query, add_drop, &search);
 }
 
 static int by_busy(const void *left, const void *right)
