@@ -158,16 +158,17 @@ struct epoch_search {
     size_t next;    // epoch whose first step is looked for
 };
 
-static void see_step(const struct gait_event *step, uint32_t shard, void *context)
+static int see_step(void *context, const struct gait_event *step, uint32_t shard)
 {
     struct epoch_search *search = context;
     const struct torch_report *torch = search->torch;
     if (shard != search->shard)
-        return;
+        return GAIT_OK;
     if (search->next < torch->epoch_count &&
         torch->epochs[search->next].first_step == search->place)
         search->parts->epochs[search->next++].start_ns = step->start_ns;
     search->place++;
+    return GAIT_OK;
 }
 
 static int find_epochs(const struct parts_search *asked, const struct torch_report *torch)
@@ -184,7 +185,7 @@ static int find_epochs(const struct parts_search *asked, const struct torch_repo
     int status = gait_trace_track(asked->trace, torch->ranks[0].track, &track);
     search.shard = track.shard;
     if (!status)
-        status = each_step(asked->trace, see_step, &search);
+        status = each_step(asked->trace, false, see_step, &search);
     for (size_t i = 0; i < search.next && !status; i++) {
         struct energy_part *epoch = &parts->epochs[i];
         epoch->ns = torch->epochs[i].wall_ns ? torch->epochs[i].wall_ns : torch->epochs[i].total_ns;

@@ -105,27 +105,21 @@ static int read_phases(struct path_marks *marks, struct gait_trace *trace,
 
 // --- steps -----------------------------------------------------------------------------
 
-struct reading {
-    struct path_marks *marks;
-    int status;
-};
-
-static void add_step(const struct gait_event *event, uint32_t shard, void *context)
+static int add_step(void *context, const struct gait_event *event, uint32_t shard)
 {
-    struct reading *reading = context;
-    struct path_marks *marks = reading->marks;
+    struct path_marks *marks = context;
     const struct array_shape shape = {sizeof *marks->steps, MOST_MARKS};
     struct path_step step = {.start_ns = event->start_ns,
                              .number = event->id,
                              .name = event->kind == GAIT_KIND_SPAN ? event->name : "",
                              .track = event->track,
                              .shard = shard};
-    if (reading->status || event->duration_ns <= 0 ||
+    if (event->duration_ns <= 0 ||
         __builtin_add_overflow(event->start_ns, event->duration_ns, &step.end_ns) ||
         !path_time_is_sane(step.start_ns, step.end_ns))
-        return;
-    reading->status =
-        array_add((void **)&marks->steps, &marks->step_count, &marks->step_capacity, &step, shape);
+        return GAIT_OK;
+    return array_add((void **)&marks->steps, &marks->step_count, &marks->step_capacity, &step,
+                     shape);
 }
 
 static int by_track_start(const void *left, const void *right)
@@ -136,24 +130,6 @@ static int by_track_start(const void *left, const void *right)
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
     return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
-}
-
-// Of a process whose trace numbers its steps, those alone count.
-static int leave_numbered(struct path_marks *marks, uint32_t shard_count)
-{
-    bool *is_numbered = calloc((size_t)shard_count + 1, sizeof *is_numbered);
-    size_t kept = 0;
-    if (!is_numbered)
-        return fail(GAIT_ERR_MEMORY, "no memory for %u processes", shard_count);
-    for (size_t i = 0; i < marks->step_count; i++)
-        if (*marks->steps[i].name)
-            is_numbered[marks->steps[i].shard] = true;
-    for (size_t i = 0; i < marks->step_count; i++)
-        if (*marks->steps[i].name || !is_numbered[marks->steps[i].shard])
-            marks->steps[kept++] = marks->steps[i];
-    marks->step_count = kept;
-    free(is_numbered);
-    return GAIT_OK;
 }
 
 // In order, and apart: of two that overlap the first is kept.
@@ -173,15 +149,10 @@ static void settle_steps(struct path_marks *marks)
 
 int path_marks_make(struct path_marks *marks, struct gait_trace *trace, struct path_scales *scales)
 {
-    struct reading reading = {marks, GAIT_OK};
     *marks = (struct path_marks){.step_count = 0};
     int status = read_phases(marks, trace, scales);
     if (!status)
-        status = each_step(trace, add_step, &reading);
-    if (!status)
-        status = reading.status;
-    if (!status)
-        status = leave_numbered(marks, gait_trace_shard_count(trace));
+        status = each_step(trace, true, add_step, marks);
     settle_steps(marks);
     if (status)
         path_marks_finish(marks);
