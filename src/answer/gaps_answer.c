@@ -111,15 +111,10 @@ static const struct option options[] = {
     {SECONDS_ROW(0, "least", "SEC", 0, 1000000000, 0, "leave out shorter times (default: 0.1 s)")},
 };
 
-static const struct example examples[] = {
-    {"gait gaps run1", "List the times without a step, the longest first."},
-    {NULL, NULL},
-};
-
 const struct answer gaps_answer = {
     .summary = "Lists the longest times in which a process of a training made no step: set-up, "
                "evaluation, checkpoints, the end, or a hang.",
-    .examples = examples,
+    .examples = {{"gait gaps run1", "List the times without a step, the longest first."}},
     OPTIONS_ARE(options),
     .is_rare = true,
     .choice = CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK,

@@ -532,30 +532,22 @@ static const struct option options[] = {
               "energy of the building for each of the devices (default: 1)")},
 };
 
-static const struct example examples[] = {
-    {"gait energy run1", "Joules of each device, step, phase and epoch."},
-    {"gait energy run1 --country DE --price 0.18 --pue 1.3", "CO2 and cost in Germany."},
-    {NULL, NULL},
-};
-
-static const char *const about[] = {
-    "gait run reads the energy counters of GPUs and processors ten times a second. A counter "
-    "tells of a rise only that it came between two readings, so each figure stands with its "
-    "bound: what was used lies within it, whatever the power did in between. Short parts, such "
-    "as phases of a few milliseconds, have bounds as large as they are. Bounds do not hold the "
-    "error of the sensors themselves, which vendors give as some 5 %.",
-    "busy is the part of time in which at least one kernel ran, and no efficiency. A phase is "
-    "the time in which the host was in it; devices work behind the host. Of several ranks on a "
-    "machine each is given an equal part of its devices.",
-    NULL,
-};
-
 const struct answer energy_answer = {
     .summary = "Shows the energy that GPUs and processors used: in all, a step, a sample, in each "
                "phase and epoch, with its bounds, CO2 and cost; and their power, memory, clocks, "
                "temperature and throttling.",
-    .about = about,
-    .examples = examples,
+    .about = {"gait run reads the energy counters of GPUs and processors ten times a second. A "
+              "counter tells of a rise only that it came between two readings, so each figure "
+              "stands with its bound: what was used lies within it, whatever the power did in "
+              "between. Short parts, such as phases of a few milliseconds, have bounds as large as "
+              "they are. Bounds do not hold the error of the sensors themselves, which vendors "
+              "give as some 5 %.",
+              "busy is the part of time in which at least one kernel ran, and no efficiency. A "
+              "phase is the time in which the host was in it; devices work behind the host. Of "
+              "several ranks on a machine each is given an equal part of its devices."},
+    .examples = {{"gait energy run1", "Joules of each device, step, phase and epoch."},
+                 {"gait energy run1 --country DE --price 0.18 --pue 1.3",
+                  "CO2 and cost in Germany."}},
     OPTIONS_ARE(options),
     .is_rare = true,
     .choice = CHOICE_RANKS | CHOICE_RANK,

@@ -84,25 +84,16 @@ static const struct option options[] = {
     {FLAG_ROW('f', "force", AT(is_forced), "write the index again even if it is up to date")},
 };
 
-static const char *const about[] = {
-    "For each shard x.gait it writes x.gait-index with sums of 32, 256, 2,048 spans and so on. A "
-    "viewer that shows hours of a trace on one screen then need not read the whole trace.",
-    "You can remove these files at any time; they contain no data of their own. gait writes an "
-    "index under another name and renames it when it is complete. It keeps an index that still "
-    "fits its shard.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait index run1", "Index all shards of a run."},
-    {NULL, NULL},
-};
-
 const struct command cmd_index = {
     .purpose = "sum up spans, for an overview of long traces",
     .summary = "Writes sums of spans beside each shard of a run, level by level.",
-    .about = about,
-    .examples = examples,
+    .about = {"For each shard x.gait it writes x.gait-index with sums of 32, 256, 2,048 spans and "
+              "so on. A viewer that shows hours of a trace on one screen then need not read the "
+              "whole trace.",
+              "You can remove these files at any time; they contain no data of their own. gait "
+              "writes an index under another name and renames it when it is complete. It keeps an "
+              "index that still fits its shard."},
+    .examples = {{"gait index run1", "Index all shards of a run."}},
     .exit_status =
         "0: success. 2: wrong usage, unreadable input, or an index that cannot be written.",
     .line = {.command = "index", COMMAND_READS_PATH(options), .has_sheet = true},

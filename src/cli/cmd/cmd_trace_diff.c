@@ -123,25 +123,17 @@ static int run(const void *values, const struct operands *operands)
     return code;
 }
 
-static const char *const about[] = {
-    "A and B are runs, or traces of other tools. Names are compared by their time a step, summed "
-    "over ranks, where both have steps; else by their time in all. The largest change comes first.",
-    "added: only B has it. gone: only A has it. same: less than 5 % of its time. The time of an op "
-    "includes the ops that it calls.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait trace-diff before.json.gz after.json.gz", "What an upgrade changed."},
-    {"gait trace-diff --format csv -o changes.csv run1 run2", "All of it as a table."},
-    {NULL, NULL},
-};
-
 const struct command cmd_trace_diff = {
     .purpose = "list ops and kernels that changed between two traces",
     .summary = "Lists the ops and kernels of two traces that came, went, or take another time.",
-    .about = about,
-    .examples = examples,
+    .about = {"A and B are runs, or traces of other tools. Names are compared by their time a "
+              "step, summed over ranks, where both have steps; else by their time in all. The "
+              "largest change comes first.",
+              "added: only B has it. gone: only A has it. same: less than 5 % of its time. The "
+              "time of an op includes the ops that it calls."},
+    .examples = {{"gait trace-diff before.json.gz after.json.gz", "What an upgrade changed."},
+                 {"gait trace-diff --format csv -o changes.csv run1 run2",
+                  "All of it as a table."}},
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "trace-diff",
              .min_operands = 2,
