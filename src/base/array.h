@@ -34,4 +34,16 @@ GAIT_CHECK static inline int array_add(void **items, size_t *count, size_t *capa
     return status;
 }
 
+// The three where pointer, count and capacity are at hand by name: `limit` items at most. What is
+// added stands last, as it may be a compound literal.
+#define ARRAY_RESERVE(items, capacity, needed, limit)                                              \
+    array_reserve((void **)&(items), &(capacity), (needed),                                        \
+                  (struct array_shape){sizeof *(items), (limit)})
+#define ARRAY_RESERVE_ZEROED(items, capacity, needed, limit)                                       \
+    array_reserve_zeroed((void **)&(items), &(capacity), (needed),                                 \
+                         (struct array_shape){sizeof *(items), (limit)})
+#define ARRAY_ADD(items, count, capacity, limit, ...)                                              \
+    array_add((void **)&(items), &(count), &(capacity), __VA_ARGS__,                               \
+              (struct array_shape){sizeof *(items), (limit)})
+
 #endif

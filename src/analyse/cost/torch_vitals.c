@@ -27,10 +27,9 @@ struct torch_reading_row {
 
 static int add(struct torch_counter *counter, const struct torch_reading_row *row)
 {
-    const struct array_shape shape = {sizeof *counter->rows, MOST_READINGS};
     if (counter->count == MOST_READINGS)
         return GAIT_OK; // of no training
-    return array_add((void **)&counter->rows, &counter->count, &counter->capacity, row, shape);
+    return ARRAY_ADD(counter->rows, counter->count, counter->capacity, MOST_READINGS, row);
 }
 
 static int begin(void *part, const struct pass_shard *shard, void *answer)

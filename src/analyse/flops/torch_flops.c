@@ -82,7 +82,6 @@ static int learn(struct flops_taking *taking, const struct gait_event *event,
                  const struct known_call **ret_call)
 {
     static const struct known_call nothing = {0, 0, NO_KIND};
-    const struct array_shape shape = {sizeof *taking->calls, UINT32_MAX};
     const struct gait_arg *shapes = shapes_of(event);
     const size_t known = taking->keys.count;
     uint32_t index = 0;
@@ -94,8 +93,7 @@ static int learn(struct flops_taking *taking, const struct gait_event *event,
     const uint64_t key[2] = {event->site, (uintptr_t)text};
     int status = text ? tuple_map_add(&taking->keys, key, &index) : GAIT_ERR_MEMORY;
     if (!status)
-        status =
-            array_reserve((void **)&taking->calls, &taking->call_room, taking->keys.count, shape);
+        status = ARRAY_RESERVE(taking->calls, taking->call_room, taking->keys.count, UINT32_MAX);
     if (status)
         return status;
     if (taking->keys.count > known)

@@ -97,14 +97,13 @@ static void look_at_span(const struct look *look, const struct gait_batch *batch
 // Ops that begin on one thread and end on another are only counted.
 static int look_at_async(struct look *look, const struct gait_batch *batch, size_t row)
 {
-    const struct array_shape shape = {sizeof *look->rows, MOST_ASYNCS};
     const enum role role = torch_phases_role(look->survey->phases, batch->site[row]);
     const bool is_end = batch->phase[row] != 0;
     if (role != ROLE_PHASE && role != ROLE_MEMORY && !is_end)
         look->survey->shards[look->shard].events[role]++;
     if (role != ROLE_WINDOW && role != ROLE_PHASE)
         return GAIT_OK;
-    int status = array_reserve((void **)&look->rows, &look->capacity, look->count + 1, shape);
+    int status = ARRAY_RESERVE(look->rows, look->capacity, look->count + 1, MOST_ASYNCS);
     if (status)
         return status;
     look->rows[look->count] = (struct async_row){batch->start_ns[row], batch->id[row], look->count,

@@ -23,12 +23,11 @@ void op_rows_finish(struct op_rows *rows)
 int op_rows_get(struct op_rows *rows, const struct op_site *site, uint32_t shapes,
                 uint32_t *ret_row)
 {
-    const struct array_shape shape = {sizeof *rows->rows, UINT32_MAX};
     const uint64_t key[2] = {op_site_key(site), shapes};
     const size_t known = rows->keys.count;
     int status = tuple_map_add(&rows->keys, key, ret_row);
     if (!status)
-        status = array_reserve((void **)&rows->rows, &rows->room, rows->keys.count, shape);
+        status = ARRAY_RESERVE(rows->rows, rows->room, rows->keys.count, UINT32_MAX);
     if (!status && rows->keys.count > known)
         rows->rows[*ret_row] =
             (struct op_row){.key = op_site_key(site), .name = site->name, .shapes = shapes};

@@ -173,11 +173,9 @@ static int add_device(struct op_summing *summing, const struct fact_slice *slice
 
 static int stack_of(struct op_summing *summing, uint32_t thread, struct op_stack **ret_stack)
 {
-    const struct array_shape shape = {sizeof *summing->stacks, MOST_THREADS};
     const size_t slot =
         thread == LAUNCH_NO_THREAD || thread == summing->main_thread ? MAIN_SLOT : thread + 1;
-    const int status =
-        array_reserve((void **)&summing->stacks, &summing->stack_room, slot + 1, shape);
+    const int status = ARRAY_RESERVE(summing->stacks, summing->stack_room, slot + 1, MOST_THREADS);
     if (status)
         return status;
     for (; summing->stack_count <= slot; summing->stack_count++)
@@ -273,7 +271,6 @@ static const struct fact_consumer consumer = {
 static int see_other(void *context, const struct gait_event *event)
 {
     struct op_summing *summing = context;
-    const struct array_shape shape = {sizeof *summing->lone, MOST_OPEN};
     const struct op_site *site = &summing->sites.rows[event->site];
     struct op_first first;
     const int64_t end_ns =
@@ -285,11 +282,8 @@ static int see_other(void *context, const struct gait_event *event)
         return op_blocks_see(&summing->blocks, event, 0);
     if (event->kind == GAIT_KIND_MARK || summing->kinds[event->site] == FEED_NO_KIND)
         return GAIT_OK;
-    const int status =
-        array_reserve((void **)&summing->lone, &summing->lone_room, summing->lone_count + 1, shape);
-    if (!status)
-        summing->lone[summing->lone_count++] = (struct op_lone){first, event->site};
-    return status;
+    return ARRAY_ADD(summing->lone, summing->lone_count, summing->lone_room, MOST_OPEN,
+                     &(struct op_lone){first, event->site});
 }
 
 static int add_lone(struct op_summing *summing)

@@ -62,11 +62,9 @@ static struct torch_place place_of(const struct walk_track *track)
 static int enter(struct walk_track *track, const struct gait_event *event, bool is_op,
                  struct torch_place inside)
 {
-    const struct array_shape spans = {sizeof *track->open, MOST_OPEN};
-    const struct array_shape ops = {sizeof *track->ops, MOST_OPEN};
-    int status = array_reserve((void **)&track->open, &track->room, track->count + 1, spans);
+    int status = ARRAY_RESERVE(track->open, track->room, track->count + 1, MOST_OPEN);
     if (!status)
-        status = array_reserve((void **)&track->ops, &track->op_room, track->op_count + 1, ops);
+        status = ARRAY_RESERVE(track->ops, track->op_room, track->op_count + 1, MOST_OPEN);
     if (status)
         return status;
     const int64_t end_ns =
@@ -80,13 +78,12 @@ static int enter(struct walk_track *track, const struct gait_event *event, bool 
 // Of forward ops the last one with a number made the node of that number.
 static int note_module(struct walking *walking, int64_t seq, uint32_t module)
 {
-    const struct array_shape shape = {sizeof *walking->node_modules, UINT32_MAX};
     const uint64_t key = (uint64_t)seq;
     uint32_t index;
     int status = tuple_map_add(&walking->nodes, &key, &index);
     if (!status)
-        status = array_reserve((void **)&walking->node_modules, &walking->node_room,
-                               walking->nodes.count, shape);
+        status = ARRAY_RESERVE(walking->node_modules, walking->node_room, walking->nodes.count,
+                               UINT32_MAX);
     if (!status)
         walking->node_modules[index] = module;
     return status;

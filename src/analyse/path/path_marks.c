@@ -30,7 +30,6 @@ struct phases {
 static int add_phase(struct path_marks *marks, const struct phases *phases, uint32_t track,
                      const struct torch_piece *piece)
 {
-    const struct array_shape shape = {sizeof *marks->phases, MOST_MARKS};
     struct path_phase *last = marks->phase_count ? &marks->phases[marks->phase_count - 1] : NULL;
     const int64_t end_ns = piece->start_ns + (int64_t)piece->ns;
     const char *name = phases->names.names[piece->phase];
@@ -39,15 +38,14 @@ static int add_phase(struct path_marks *marks, const struct phases *phases, uint
         last->end_ns = end_ns;
         return GAIT_OK;
     }
-    return array_add((void **)&marks->phases, &marks->phase_count, &marks->phase_capacity,
+    return ARRAY_ADD(marks->phases, marks->phase_count, marks->phase_capacity, MOST_MARKS,
                      &(struct path_phase){.start_ns = piece->start_ns,
                                           .end_ns = end_ns,
                                           .name = name,
                                           .window = piece->window,
                                           .track = track,
                                           .mask = phases->masks[piece->phase],
-                                          .is_communication = piece->phase == TORCH_COMMUNICATION},
-                     shape);
+                                          .is_communication = piece->phase == TORCH_COMMUNICATION});
 }
 
 static int add_rank(struct path_marks *marks, const struct phases *phases,
@@ -108,7 +106,6 @@ static int read_phases(struct path_marks *marks, struct gait_trace *trace,
 static int add_step(void *context, const struct gait_event *event, uint32_t shard)
 {
     struct path_marks *marks = context;
-    const struct array_shape shape = {sizeof *marks->steps, MOST_MARKS};
     struct path_step step = {.start_ns = event->start_ns,
                              .number = event->id,
                              .name = event->kind == GAIT_KIND_SPAN ? event->name : "",
@@ -118,8 +115,7 @@ static int add_step(void *context, const struct gait_event *event, uint32_t shar
         __builtin_add_overflow(event->start_ns, event->duration_ns, &step.end_ns) ||
         !path_time_is_sane(step.start_ns, step.end_ns))
         return GAIT_OK;
-    return array_add((void **)&marks->steps, &marks->step_count, &marks->step_capacity, &step,
-                     shape);
+    return ARRAY_ADD(marks->steps, marks->step_count, marks->step_capacity, MOST_MARKS, &step);
 }
 
 static int by_track_start(const void *left, const void *right)

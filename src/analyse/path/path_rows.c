@@ -73,8 +73,7 @@ static bool is_of_thread(enum role role)
 
 static int add(struct path_list *list, const struct path_span *row)
 {
-    const struct array_shape shape = {sizeof *list->rows, MOST_ROWS};
-    return array_add((void **)&list->rows, &list->count, &list->capacity, row, shape);
+    return ARRAY_ADD(list->rows, list->count, list->capacity, MOST_ROWS, row);
 }
 
 static int add_row(struct path_rows *rows, uint32_t track, const struct fact_row *fact)

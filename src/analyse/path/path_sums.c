@@ -18,10 +18,9 @@ void path_sums_finish(struct path_sums *sums)
 
 static int add(struct path_sums *sums, const struct path_sum *row)
 {
-    const struct array_shape shape = {sizeof *sums->rows, MOST_SUMS};
     if (!row->ns)
         return GAIT_OK;
-    return array_add((void **)&sums->rows, &sums->count, &sums->capacity, row, shape);
+    return ARRAY_ADD(sums->rows, sums->count, sums->capacity, MOST_SUMS, row);
 }
 
 int path_sums_join(struct path_sums *sums, const struct path_sums *others)

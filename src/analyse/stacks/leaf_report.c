@@ -83,8 +83,7 @@ static int add_row(struct making *making, const struct stack_entry *entry)
     row.group = group_of(making, entry);
     if (!row.group)
         return GAIT_ERR_MEMORY; // the story is told
-    int status = array_reserve((void **)&report->rows, &report->capacity, report->count + 1,
-                               (struct array_shape){sizeof row, ROW_LIMIT});
+    int status = ARRAY_RESERVE(report->rows, report->capacity, report->count + 1, ROW_LIMIT);
     if (status == 0) {
         report->rows[report->count++] = row;
         report->samples += row.count * row.times;

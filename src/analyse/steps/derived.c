@@ -35,10 +35,9 @@ struct gait_derived {
 
 static void add(struct gait_derived *derived, const struct derived_row *row)
 {
-    const struct array_shape shape = {sizeof *derived->rows, MOST_ROWS};
     if (!derived->status)
         derived->status =
-            array_add((void **)&derived->rows, &derived->count, &derived->capacity, row, shape);
+            ARRAY_ADD(derived->rows, derived->count, derived->capacity, MOST_ROWS, row);
 }
 
 static void add_steps(struct gait_derived *derived, const struct rank_steps *steps)

@@ -11,13 +11,12 @@ enum { MOST_STEPS = 1 << 26 };
 
 static int take(void *context, const struct gait_event *event, uint32_t shard)
 {
-    const struct array_shape shape = {sizeof(struct shard_step), MOST_STEPS};
     struct shard_steps *steps = context;
     struct shard_step row = {.step = {event->id, event->start_ns, 0}, .shard = shard};
     if (event->duration_ns < 0 ||
         __builtin_add_overflow(event->start_ns, event->duration_ns, &row.step.end_ns))
         return GAIT_OK;
-    return array_add((void **)&steps->rows, &steps->count, &steps->capacity, &row, shape);
+    return ARRAY_ADD(steps->rows, steps->count, steps->capacity, MOST_STEPS, &row);
 }
 
 static int by_shard(const void *left, const void *right)

@@ -13,8 +13,7 @@ enum { MOST_STEPS = 1 << 25 };
 
 static int add(struct step_clock *clock, const struct clocked_step *row)
 {
-    const struct array_shape shape = {sizeof *clock->rows, MOST_STEPS};
-    return array_add((void **)&clock->rows, &clock->count, &clock->capacity, row, shape);
+    return ARRAY_ADD(clock->rows, clock->count, clock->capacity, MOST_STEPS, row);
 }
 
 int step_clock_add(struct step_clock *clock, const struct torch_phases *phases,

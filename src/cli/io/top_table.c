@@ -20,8 +20,7 @@ struct filling {
 static struct top_row *add(struct filling *filling)
 {
     struct top_table *table = filling->table;
-    filling->status = array_reserve((void **)&table->rows, &table->room, table->count + 1,
-                                    (struct array_shape){sizeof *table->rows, ROW_LIMIT});
+    filling->status = ARRAY_RESERVE(table->rows, table->room, table->count + 1, ROW_LIMIT);
     if (filling->status)
         return NULL;
     struct top_row *row = &table->rows[table->count++];

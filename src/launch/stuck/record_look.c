@@ -89,10 +89,9 @@ static void take_open(struct reading *reading, const struct gait_event *event)
 
 static int add_moment(struct reading *reading, int64_t ns)
 {
-    const struct array_shape shape = {sizeof *reading->moments, MOMENTS_LIMIT};
     if (reading->count >= MOMENTS_LIMIT)
         return GAIT_OK;
-    return array_add((void **)&reading->moments, &reading->count, &reading->capacity, &ns, shape);
+    return ARRAY_ADD(reading->moments, reading->count, reading->capacity, MOMENTS_LIMIT, &ns);
 }
 
 static int take_event(void *context, const struct gait_event *event)

@@ -28,9 +28,8 @@ void lod_sums_finish(struct lod_track *track)
 
 static int reach_depth(struct lod_track *track, size_t depth)
 {
-    struct array_shape shape = {sizeof(*track->depths), LOD_SUMS_MAX_DEPTH + 1};
-    int status =
-        array_reserve_zeroed((void **)&track->depths, &track->depth_capacity, depth + 1, shape);
+    int status = ARRAY_RESERVE_ZEROED(track->depths, track->depth_capacity, depth + 1,
+                                      LOD_SUMS_MAX_DEPTH + 1);
     if (!status && depth >= track->depth_count)
         track->depth_count = depth + 1;
     return status;
@@ -52,8 +51,7 @@ static void join(struct lod_row *sum, const struct lod_row *part)
 
 static int emit(struct lod_track *track, const struct lod_row *sum)
 {
-    struct array_shape shape = {sizeof(*track->rows), ROW_LIMIT};
-    return array_add((void **)&track->rows, &track->row_count, &track->row_capacity, sum, shape);
+    return ARRAY_ADD(track->rows, track->row_count, track->row_capacity, ROW_LIMIT, sum);
 }
 
 // Adds a part to the sum of `level`, and that to the one above when it is full.

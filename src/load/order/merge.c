@@ -70,9 +70,8 @@ static void sift_down(struct merge *merge)
 
 static int push(struct merge *merge, const struct merge_item *item)
 {
-    struct array_shape shape = {sizeof(*merge->heap), STREAM_LIMIT};
     size_t at = merge->heap_count;
-    int status = array_reserve((void **)&merge->heap, &merge->heap_capacity, at + 1, shape);
+    int status = ARRAY_RESERVE(merge->heap, merge->heap_capacity, at + 1, STREAM_LIMIT);
 
     if (status)
         return status;
@@ -242,17 +241,15 @@ int merge_next(struct merge *merge, struct merge_row *ret_row)
 
 static int add_stream(struct merge *merge, uint32_t shard, uint32_t frame)
 {
-    struct array_shape shape = {sizeof(*merge->streams), STREAM_LIMIT};
     const struct run_shard *from = merge->run->shards[shard];
     const struct frame_entry *entry = &from->shard.list.entries[frame];
     uint32_t track = id_map_get(&from->dictionary.tracks, entry->track) - 1;
-    return array_add((void **)&merge->streams, &merge->stream_count, &merge->stream_capacity,
+    return ARRAY_ADD(merge->streams, merge->stream_count, merge->stream_capacity, STREAM_LIMIT,
                      &(struct merge_stream){.first_ns = clock_map_ns(
                                                 merge->run->tracks.tracks[track].map, entry->first),
                                             .shard = shard,
                                             .frame = frame,
-                                            .slot = UINT32_MAX},
-                     shape);
+                                            .slot = UINT32_MAX});
 }
 
 static int add_streams(struct merge *merge, uint32_t number, const struct merge_choice *choice)

@@ -295,8 +295,8 @@ static struct native_module *slot_of(struct native_unwind *unwind, struct dwfl_m
 {
     if (*data)
         return &unwind->modules[(uintptr_t)*data - 1];
-    if (array_reserve((void **)&unwind->modules, &unwind->module_room, unwind->module_count + 1,
-                      (struct array_shape){sizeof *unwind->modules, MODULE_LIMIT})) {
+    if (ARRAY_RESERVE(unwind->modules, unwind->module_room, unwind->module_count + 1,
+                      MODULE_LIMIT)) {
         fail_clear();
         return NULL;
     }
