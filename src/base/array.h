@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Growing rows of items, for reading: the caller keeps pointer, count and
-// capacity in a struct of its own and asks here for room.
+// capacity in a struct of its own and asks here for room. And what sorts them.
 #ifndef GAIT_BASE_ARRAY_H
 #define GAIT_BASE_ARRAY_H
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <gait/error.h>
@@ -45,5 +46,21 @@ GAIT_CHECK static inline int array_add(void **items, size_t *count, size_t *capa
 #define ARRAY_ADD(items, count, capacity, limit, ...)                                              \
     array_add((void **)&(items), &(count), &(capacity), __VA_ARGS__,                               \
               (struct array_shape){sizeof *(items), (limit)})
+
+typedef int array_compare(const void *left, const void *right);
+
+// Such a function returns here, unless both are equal: then it looks at what comes next. The
+// greater one first: ARRAY_ORDER(b->ns, a->ns).
+#define ARRAY_ORDER(left, right)                                                                   \
+    if ((left) != (right))                                                                         \
+    return (left) < (right) ? -1 : 1
+
+// qsort() must not be given NULL, which no items may be.
+static inline void array_sort(void *items, size_t count, size_t bytes, array_compare *compare)
+{
+    if (count)
+        qsort(items, count, bytes, compare);
+}
+#define ARRAY_SORT(items, count, compare) array_sort((items), (count), sizeof *(items), (compare))
 
 #endif

@@ -76,8 +76,7 @@ int hot_functions_look(struct hot_functions *hot, const struct stack_trie *trie,
         if (row->all_total && *trie->sites[site].file)
             hot->sorted[hot->count++] = *row;
     }
-    if (hot->count)
-        qsort(hot->sorted, hot->count, sizeof *hot->sorted, by_total ? by_all : by_self);
+    ARRAY_SORT(hot->sorted, hot->count, by_total ? by_all : by_self);
     return 0;
 }
 

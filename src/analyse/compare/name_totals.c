@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 #include "facts/facts.h"
 #include "load/order/event_feed.h"
@@ -90,8 +91,7 @@ static int count_marked(void *context, const struct gait_event *step)
 static int by_role_and_name(const void *left, const void *right)
 {
     const struct name_total *a = left, *b = right;
-    if (a->role != b->role)
-        return a->role < b->role ? -1 : 1;
+    ARRAY_ORDER(a->role, b->role);
     return strcmp(a->name, b->name);
 }
 
@@ -150,10 +150,8 @@ static int by_change(const void *left, const void *right)
 {
     const struct name_change *a = left, *b = right;
     const double of_a = fabs(a->b_ns - a->a_ns), of_b = fabs(b->b_ns - b->a_ns);
-    if (of_a != of_b)
-        return of_a > of_b ? -1 : 1;
-    if (a->role != b->role)
-        return a->role < b->role ? -1 : 1;
+    ARRAY_ORDER(of_b, of_a);
+    ARRAY_ORDER(a->role, b->role);
     return strcmp(a->name, b->name);
 }
 

@@ -159,19 +159,16 @@ static int see(const struct torch_event *seen, void *context)
 static int by_flops(const void *left, const void *right)
 {
     const struct flops_op *a = left, *b = right;
-    if (a->flops != b->flops)
-        return a->flops > b->flops ? -1 : 1;
+    ARRAY_ORDER(b->flops, a->flops);
     return strcmp(a->name, b->name);
 }
 
 static int by_module(const void *left, const void *right)
 {
     const struct flops_module *a = left, *b = right;
-    if (a->flops != b->flops)
-        return a->flops > b->flops ? -1 : 1;
+    ARRAY_ORDER(b->flops, a->flops);
     const size_t a_bytes = strlen(a->name), b_bytes = strlen(b->name);
-    if (a_bytes != b_bytes)
-        return a_bytes < b_bytes ? -1 : 1;
+    ARRAY_ORDER(a_bytes, b_bytes);
     return strcmp(a->name, b->name);
 }
 

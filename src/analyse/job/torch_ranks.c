@@ -374,8 +374,7 @@ static int by_birth(const void *left, const void *right)
 {
     const struct torch_rank *a = &((const struct rank_steps *)left)->rank;
     const struct torch_rank *b = &((const struct rank_steps *)right)->rank;
-    if (a->recording.start_ns != b->recording.start_ns)
-        return a->recording.start_ns < b->recording.start_ns ? -1 : 1;
+    ARRAY_ORDER(a->recording.start_ns, b->recording.start_ns);
     return a->track < b->track ? -1 : a->track > b->track;
 }
 

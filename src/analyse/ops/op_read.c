@@ -442,10 +442,8 @@ static int add_memory(struct capture *capture)
 static int by_start(const void *left, const void *right)
 {
     const struct gait_op *a = left, *b = right;
-    if (a->start_us != b->start_us)
-        return a->start_us < b->start_us ? -1 : 1;
-    if (a->end_us != b->end_us)
-        return a->end_us > b->end_us ? -1 : 1;
+    ARRAY_ORDER(a->start_us, b->start_us);
+    ARRAY_ORDER(b->end_us, a->end_us);
     return a->kernel_us < b->kernel_us ? -1 : a->kernel_us > b->kernel_us;
 }
 

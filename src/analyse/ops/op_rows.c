@@ -97,8 +97,7 @@ int op_rows_tell(const struct op_rows *rows, struct gait_ops *ops, uint32_t flag
     ops->rows = malloc((count + 1) * sizeof *ops->rows);
     if (!ops->rows)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu rows", count);
-    if (count)
-        qsort(rows->rows, count, sizeof *rows->rows, by_first);
+    ARRAY_SORT(rows->rows, count, by_first);
     for (size_t i = 0; i < count && !status; i++)
         if (rows->rows[i].count) // else all were told twice
             status = tell_row(&rows->rows[i], ops, flags);

@@ -54,10 +54,8 @@ struct placed {
 static int by_place(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    ARRAY_ORDER(a->end_ns, b->end_ns);
+    ARRAY_ORDER(a->start_ns, b->start_ns);
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
@@ -76,8 +74,7 @@ static int find_order(struct dag *dag)
     }
     for (size_t i = 0; i < dag->count; i++)
         places[i] = place_of(dag, (uint32_t)i);
-    if (dag->count)
-        qsort(places, dag->count, sizeof *places, by_place);
+    ARRAY_SORT(places, dag->count, by_place);
     for (size_t i = 0; i < dag->count; i++)
         dag->order[i] = places[i].node;
     free(places);

@@ -40,10 +40,8 @@ int path_graph_collective(struct path_graph *graph, const struct path_collective
 static int by_track_end(const void *left, const void *right)
 {
     const struct path_place *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
+    ARRAY_ORDER(a->track, b->track);
+    ARRAY_ORDER(a->end_ns, b->end_ns);
     return a->node < b->node ? -1 : a->node > b->node;
 }
 

@@ -321,8 +321,7 @@ static int find_engine(const struct path_process *process, struct path_list *eng
         if (is_engine && host->rows[i].track != process->track)
             status = add_outer(engine, &track);
     }
-    if (engine->count)
-        qsort(engine->rows, engine->count, sizeof *engine->rows, by_start);
+    ARRAY_SORT(engine->rows, engine->count, by_start);
     return status;
 }
 

@@ -62,8 +62,7 @@ static int add_rank(struct path_marks *marks, const struct phases *phases,
 static int by_phase_start(const void *left, const void *right)
 {
     const struct path_phase *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    ARRAY_ORDER(a->track, b->track);
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
@@ -93,8 +92,7 @@ static int read_phases(struct path_marks *marks, struct gait_trace *trace,
         phases.masks[i] = path_scales_match(scales, phases.names.names[i]);
     for (size_t i = 0; i < phases.ranks.count && !status; i++)
         status = add_rank(marks, &phases, &phases.ranks.rows[i]);
-    if (marks->phase_count)
-        qsort(marks->phases, marks->phase_count, sizeof *marks->phases, by_phase_start);
+    ARRAY_SORT(marks->phases, marks->phase_count, by_phase_start);
     torch_ranks_finish(&phases.ranks);
     inventory_finish(&phases.survey);
     torch_phases_finish(&phases.names);
@@ -121,10 +119,8 @@ static int add_step(void *context, const struct gait_event *event, uint32_t shar
 static int by_track_start(const void *left, const void *right)
 {
     const struct path_step *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    ARRAY_ORDER(a->track, b->track);
+    ARRAY_ORDER(a->start_ns, b->start_ns);
     return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
 }
 
@@ -132,8 +128,7 @@ static int by_track_start(const void *left, const void *right)
 static void settle_steps(struct path_marks *marks)
 {
     size_t kept = 0;
-    if (marks->step_count)
-        qsort(marks->steps, marks->step_count, sizeof *marks->steps, by_track_start);
+    ARRAY_SORT(marks->steps, marks->step_count, by_track_start);
     for (size_t i = 0; i < marks->step_count; i++) {
         const struct path_step *step = &marks->steps[i];
         const struct path_step *last = kept ? &marks->steps[kept - 1] : NULL;

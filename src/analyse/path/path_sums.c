@@ -78,18 +78,15 @@ int path_sums_add(struct path_sums *sums, const struct path_graph *graph, const 
 static int by_key(const void *left, const void *right)
 {
     const struct path_sum *a = left, *b = right;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
+    ARRAY_ORDER(a->kind, b->kind);
+    ARRAY_ORDER(a->shard, b->shard);
     return strcmp(a->name, b->name);
 }
 
 static int by_time(const void *left, const void *right)
 {
     const struct path_sum *a = left, *b = right;
-    if (a->ns != b->ns)
-        return a->ns > b->ns ? -1 : 1;
+    ARRAY_ORDER(b->ns, a->ns);
     return by_key(left, right);
 }
 

@@ -9,6 +9,7 @@
 #include "analyse/ledger/run_ledger.h"
 #include "analyse/report/torch_report.h"
 #include "analyse/verdict/run_verdict.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
@@ -241,17 +242,14 @@ static int read_drops(struct run_report *report, struct gait_trace *trace)
 static int by_busy(const void *left, const void *right)
 {
     const struct report_thread *a = left, *b = right;
-    if (a->busy_ns != b->busy_ns)
-        return a->busy_ns > b->busy_ns ? -1 : 1;
-    if (a->info.events != b->info.events)
-        return a->info.events > b->info.events ? -1 : 1;
+    ARRAY_ORDER(b->busy_ns, a->busy_ns);
+    ARRAY_ORDER(b->info.events, a->info.events);
     return a->track < b->track ? -1 : 1;
 }
 
 static void sort_threads(struct run_report *report)
 {
-    if (report->thread_count)
-        qsort(report->threads, report->thread_count, sizeof *report->threads, by_busy);
+    ARRAY_SORT(report->threads, report->thread_count, by_busy);
     for (size_t i = 0; i < report->thread_count; i++)
         if (report->threads[i].is_main)
             report->main_thread = &report->threads[i];

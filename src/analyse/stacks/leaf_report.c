@@ -173,8 +173,7 @@ int leaf_report_make(const struct stack_set *set, const struct leaf_options *opt
     }
     if (options->is_aggregated && report->count)
         aggregate(report);
-    if (report->count)
-        qsort(report->rows, report->count, sizeof *report->rows, by_count);
+    ARRAY_SORT(report->rows, report->count, by_count);
     set_shares(report);
     *ret_report = *report;
     return 0;

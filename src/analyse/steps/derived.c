@@ -80,12 +80,9 @@ static void add_rank(struct gait_derived *derived, const struct rank_steps *step
 static int by_start(const void *left, const void *right)
 {
     const struct derived_row *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
+    ARRAY_ORDER(a->start_ns, b->start_ns);
+    ARRAY_ORDER(a->track, b->track);
+    ARRAY_ORDER(a->number, b->number);
     return (a->phase != IS_STEP) - (b->phase != IS_STEP);
 }
 

@@ -59,8 +59,7 @@ int hook_facts_add_epoch(struct hook_facts *facts, int64_t at_ns)
 static int by_start(const void *left, const void *right)
 {
     const struct hook_fact *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    ARRAY_ORDER(a->start_ns, b->start_ns);
     return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
 }
 
@@ -130,12 +129,10 @@ static int link_steps(struct hook_facts *facts)
 
 int hook_facts_sort(struct hook_facts *facts)
 {
-    if (facts->mode_count)
-        qsort(facts->modes, facts->mode_count, sizeof *facts->modes, by_mode_start);
+    ARRAY_SORT(facts->modes, facts->mode_count, by_mode_start);
     intervals_join(&facts->windows);
     intervals_join(&facts->pauses);
-    if (facts->epoch_count)
-        qsort(facts->epochs, facts->epoch_count, sizeof *facts->epochs, by_time);
+    ARRAY_SORT(facts->epochs, facts->epoch_count, by_time);
     int status = facts->count ? sort_rows(facts) : GAIT_OK;
     return status ? status : link_steps(facts);
 }

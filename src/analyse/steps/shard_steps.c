@@ -22,10 +22,8 @@ static int take(void *context, const struct gait_event *event, uint32_t shard)
 static int by_shard(const void *left, const void *right)
 {
     const struct shard_step *a = left, *b = right;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
-    if (a->step.begin_ns != b->step.begin_ns)
-        return a->step.begin_ns < b->step.begin_ns ? -1 : 1;
+    ARRAY_ORDER(a->shard, b->shard);
+    ARRAY_ORDER(a->step.begin_ns, b->step.begin_ns);
     return a->step.number < b->step.number ? -1 : a->step.number > b->step.number;
 }
 
@@ -33,8 +31,7 @@ int shard_steps_find(struct shard_steps *steps, struct gait_trace *trace)
 {
     *steps = (struct shard_steps){.rows = NULL};
     int status = each_step(trace, false, take, steps);
-    if (steps->count)
-        qsort(steps->rows, steps->count, sizeof *steps->rows, by_shard);
+    ARRAY_SORT(steps->rows, steps->count, by_shard);
     steps->list = malloc((steps->count + 1) * sizeof *steps->list);
     if (!status && !steps->list)
         status = fail(GAIT_ERR_MEMORY, "no memory for the steps of a run");

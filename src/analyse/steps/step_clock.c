@@ -37,8 +37,7 @@ int step_clock_add(struct step_clock *clock, const struct torch_phases *phases,
 static int by_end(const void *left, const void *right)
 {
     const struct clocked_step *a = left, *b = right;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
+    ARRAY_ORDER(a->end_ns, b->end_ns);
     return (b->waits > 0) - (a->waits > 0);
 }
 
@@ -68,8 +67,7 @@ static void set_starts(struct step_clock *clock)
 
 void step_clock_settle(struct step_clock *clock)
 {
-    if (clock->count)
-        qsort(clock->rows, clock->count, sizeof *clock->rows, by_end);
+    ARRAY_SORT(clock->rows, clock->count, by_end);
     set_starts(clock);
 }
 

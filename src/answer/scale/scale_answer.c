@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "answer/scale/scale_words.h"
+#include "base/array.h"
 
 static struct value known(bool is_known, double value)
 {
@@ -196,8 +197,7 @@ static const struct column loss_columns[] = {
 static int by_share(const void *left, const void *right)
 {
     const struct scale_loss *a = left, *b = right;
-    if (a->share != b->share)
-        return a->share > b->share ? -1 : 1;
+    ARRAY_ORDER(b->share, a->share);
     return strcmp(a->part, b->part);
 }
 
@@ -205,8 +205,7 @@ static void put_losses(struct sheet *sheet, const struct scale_series *series,
                        const struct scale_point *point)
 {
     static const double least = 0.0005; // of less than 0.1 % people see nothing
-    if (point->loss_count)
-        qsort(point->losses, point->loss_count, sizeof *point->losses, by_share);
+    ARRAY_SORT(point->losses, point->loss_count, by_share);
     for (size_t i = 0; i < point->loss_count; i++) {
         const struct scale_loss *loss = &point->losses[i];
         char lost[SCALE_WORDS];

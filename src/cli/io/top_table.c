@@ -74,8 +74,7 @@ static int busiest_first(const void *left, const void *right)
     const struct top_row *a = left, *b = right;
     if (busy(a) != busy(b))
         return busy(a) < busy(b) ? 1 : -1;
-    if (a->pid != b->pid)
-        return a->pid < b->pid ? -1 : 1;
+    ARRAY_ORDER(a->pid, b->pid);
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
@@ -84,8 +83,7 @@ int top_table_fill(struct top_table *table, struct sampler *sampler)
     struct filling filling = {.table = table};
     table->count = table->processes = 0;
     sampler_look_at_threads(sampler, take_thread, &filling);
-    if (table->count)
-        qsort(table->rows, table->count, sizeof *table->rows, busiest_first);
+    ARRAY_SORT(table->rows, table->count, busiest_first);
     return filling.status;
 }
 

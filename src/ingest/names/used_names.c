@@ -116,6 +116,5 @@ void used_names_sort(struct used_names *used)
 {
     struct used_ids *const all[] = {&used->strings, &used->sites, &used->forms};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i]->count)
-            qsort(all[i]->ids, all[i]->count, sizeof *all[i]->ids, compare);
+        ARRAY_SORT(all[i]->ids, all[i]->count, compare);
 }

@@ -239,15 +239,13 @@ int members_add(struct members *members, const char *operand)
 static int by_rank(const void *a, const void *b)
 {
     const struct member *x = *(struct member *const *)a, *y = *(struct member *const *)b;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
+    ARRAY_ORDER(x->rank, y->rank);
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 void members_sort(struct members *members)
 {
-    if (members->count)
-        qsort(members->items, members->count, sizeof *members->items, by_rank);
+    ARRAY_SORT(members->items, members->count, by_rank);
 }
 
 void members_finish(struct members *members)

@@ -119,8 +119,7 @@ static int by_time(const void *a, const void *b)
 
 static void find_longest(struct reading *reading)
 {
-    if (reading->count)
-        qsort(reading->moments, reading->count, sizeof *reading->moments, by_time);
+    ARRAY_SORT(reading->moments, reading->count, by_time);
     for (size_t i = 1; i < reading->count; i++)
         if (reading->moments[i] - reading->moments[i - 1] > reading->look->longest_ns)
             reading->look->longest_ns = reading->moments[i] - reading->moments[i - 1];

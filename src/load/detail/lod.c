@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "base/own_file.h"
@@ -105,10 +106,8 @@ static int compare_rows(const void *left, const void *right)
     const struct lod_row *a = left;
     const struct lod_row *b = right;
 
-    if (a->level != b->level)
-        return a->level < b->level ? -1 : 1;
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
+    ARRAY_ORDER(a->level, b->level);
+    ARRAY_ORDER(a->depth, b->depth);
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
@@ -148,8 +147,7 @@ static int put_rows(struct lod *lod, uint32_t number)
     uint32_t id = lod->run.tracks.tracks[number].id;
     int status = 0;
 
-    if (track->row_count)
-        qsort(track->rows, track->row_count, sizeof(*track->rows), compare_rows);
+    ARRAY_SORT(track->rows, track->row_count, compare_rows);
     for (size_t i = 0; !status && i < track->row_count; i += ROWS_A_FRAME) {
         size_t left = track->row_count - i;
 

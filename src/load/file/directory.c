@@ -73,8 +73,7 @@ int directory_list(struct directory *directory, struct arena *arena, const char 
     if (!status && errno)
         status = fail_to_read(path, errno);
     closedir(stream);
-    if (directory->count)
-        qsort(directory->paths, directory->count, sizeof(*directory->paths), compare_paths);
+    ARRAY_SORT(directory->paths, directory->count, compare_paths);
     return status;
 }
 

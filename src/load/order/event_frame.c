@@ -249,10 +249,8 @@ static int compare_keys(const void *left, const void *right)
     const struct sort_key *a = left;
     const struct sort_key *b = right;
 
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
+    ARRAY_ORDER(a->start, b->start);
+    ARRAY_ORDER(a->depth, b->depth);
     return a->row < b->row ? -1 : a->row > b->row;
 }
 

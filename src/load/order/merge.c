@@ -297,10 +297,8 @@ static int compare_streams(const void *left, const void *right)
     const struct merge_stream *a = left;
     const struct merge_stream *b = right;
 
-    if (a->first_ns != b->first_ns)
-        return a->first_ns < b->first_ns ? -1 : 1;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
+    ARRAY_ORDER(a->first_ns, b->first_ns);
+    ARRAY_ORDER(a->shard, b->shard);
     return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
@@ -319,8 +317,7 @@ int merge_open(struct merge *merge, struct run *run, const struct merge_choice *
         merge_close(merge);
         return status;
     }
-    if (merge->stream_count)
-        qsort(merge->streams, merge->stream_count, sizeof(*merge->streams), compare_streams);
+    ARRAY_SORT(merge->streams, merge->stream_count, compare_streams);
     return 0;
 }
 

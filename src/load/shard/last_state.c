@@ -149,8 +149,7 @@ static int compare(const void *left, const void *right)
     const struct last_open *a = left;
     const struct last_open *b = right;
 
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    ARRAY_ORDER(a->track, b->track);
     if (a->is_step != b->is_step)
         return a->is_step ? -1 : 1;
     return a->depth < b->depth ? -1 : a->depth > b->depth;
