@@ -92,11 +92,7 @@ static void put_steps(struct sheet *sheet, const struct breakdown_rank *rank)
     static const struct table table = {.key = "steps", COLUMNS_ARE(step_columns)};
     sheet_table(sheet, &table);
     for (size_t i = 0; i < rank->step_count; i++) {
-        const struct value cells[] = {
-            value_text(rank->steps[i].name),
-            value_int(rank->steps[i].start_ns),
-        };
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(rank->steps[i].name), value_int(rank->steps[i].start_ns));
         put_breakdown(sheet, "host", &rank->steps[i].breakdown);
     }
     sheet_end(sheet);

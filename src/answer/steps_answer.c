@@ -93,14 +93,10 @@ static void put_devices(struct sheet *sheet, const struct asked *asked, const st
         const double base = (double)rank->told_ns;
         for (size_t k = 0; k < rank->device_count; k++) {
             const struct fill_sums *sums = &rank->devices[k].sums;
-            const struct value cells[] = {
-                value_int(device_rank_number(asked->trace, rank->shard)),
-                value_int(rank->devices[k].device),
-                share(sums->busy_ns, base),
-                value_if(sums->blocks_ns > 0, share(sums->blocks_ns, base)),
-                share(sums->occupied / 100, sums->told_ns),
-            };
-            sheet_row(sheet, cells, 0);
+            SHEET_ROW(sheet, value_int(device_rank_number(asked->trace, rank->shard)),
+                      value_int(rank->devices[k].device), share(sums->busy_ns, base),
+                      value_if(sums->blocks_ns > 0, share(sums->blocks_ns, base)),
+                      share(sums->occupied / 100, sums->told_ns));
         }
     }
     sheet_end(sheet);

@@ -173,14 +173,10 @@ static void put_law(struct sheet *sheet, const struct scale_series *series, cons
     scale_words_number(coherency, !strcmp(law, "USL"), "%.3g %%", 100 * fit->coherency);
     scale_words_number(error, fit->error > 1e-9, "%.2g %%", 100 * fit->error); // "-": exactly
     scale_words_number(fastest, peak > 0, "%.0f", peak);
-    const struct value cells[] = {
-        value_text(series->strategy), value_text(law),
-        value_real(fit->serial),      value_text(serial),
-        value_real(fit->coherency),   value_text(coherency),
-        value_real(fit->error),       value_text(error),
-        known(peak > 0, peak),        value_text(fastest),
-    };
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text(series->strategy), value_text(law), value_real(fit->serial),
+              value_text(serial), value_real(fit->coherency), value_text(coherency),
+              value_real(fit->error), value_text(error), known(peak > 0, peak),
+              value_text(fastest));
 }
 
 // --- losses -----------------------------------------------------------------------------
@@ -322,9 +318,7 @@ static void put_skips(struct sheet *sheet, const struct scale_set *set)
     if (!set->skip_count)
         sheet_heading(sheet, NULL);
     for (size_t i = 0; i < set->skip_count; i++) {
-        const struct value cells[] = {value_text(set->skips[i].path),
-                                      value_text(set->skips[i].why)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(set->skips[i].path), value_text(set->skips[i].why));
     }
     sheet_end(sheet);
 }

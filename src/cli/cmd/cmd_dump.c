@@ -153,10 +153,9 @@ static const struct table local_table = {.key = "locals", COLUMNS_ARE(local_colu
 static void put_local(const struct dumped *dumped, const struct frame_reading *read, size_t index)
 {
     FILE *out = dumped->lines;
-    const struct value cells[] = {
-        value_text(read->items[index].name), value_text(read->items[index].type),
-        value_text(read->items[index].value), value_bool(read->items[index].is_certain)};
-    sheet_row(dumped->sheet, cells, 0);
+    SHEET_ROW(dumped->sheet, value_text(read->items[index].name),
+              value_text(read->items[index].type), value_text(read->items[index].value),
+              value_bool(read->items[index].is_certain));
     fputs("        ", out);
     plain_put_all(out, read->items[index].name);
     fputs(" = ", out);

@@ -160,9 +160,8 @@ static void put_cycles(struct sheet *sheet, const struct gait_schedule *schedule
         // not found by subtracting: cycles of a list differ in length
         const int64_t first =
             schedule->range_count ? schedule->ranges[cycle - 1].first : needs - schedule->active;
-        const struct value cells[] = {value_int(cycle), value_int(first), value_int(needs - 1),
-                                      value_bool(needs <= end)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_int(cycle), value_int(first), value_int(needs - 1),
+                  value_bool(needs <= end));
     }
     sheet_end(sheet);
 }

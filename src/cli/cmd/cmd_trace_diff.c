@@ -58,16 +58,10 @@ static void put_row(struct sheet *sheet, const struct name_change *row)
     char more[48];
     snprintf(more, sizeof more, "%s%s", more_ns < 0 ? "-" : "+",
              units_ns((int64_t)llround(fabs(more_ns))).text);
-    const struct value cells[] = {value_text(row->name),
-                                  value_text(kind_of(row->role)),
-                                  value_text(change_of(row)),
-                                  value_real(row->a_calls),
-                                  value_real(row->b_calls),
-                                  value_int(llround(row->a_ns)),
-                                  value_int(llround(row->b_ns)),
-                                  value_int(llround(more_ns)),
-                                  value_text(more)};
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text(row->name), value_text(kind_of(row->role)),
+              value_text(change_of(row)), value_real(row->a_calls), value_real(row->b_calls),
+              value_int(llround(row->a_ns)), value_int(llround(row->b_ns)),
+              value_int(llround(more_ns)), value_text(more));
 }
 
 static void put(struct sheet *sheet, const struct operands *operands,
