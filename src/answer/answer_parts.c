@@ -18,9 +18,8 @@ void answer_put_damage(struct sheet *sheet, const struct gait_trace *trace)
         struct gait_damage_info damage;
         if (gait_trace_damage(trace, i, &damage))
             continue;
-        const struct value cells[] = {value_text(damage.path), value_uint(damage.offset),
-                                      value_uint(damage.bytes), value_text(damage.what)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(damage.path), value_uint(damage.offset),
+                  value_uint(damage.bytes), value_text(damage.what));
     }
     sheet_end(sheet);
 }
@@ -79,8 +78,7 @@ static void put_groups(struct sheet *sheet, const struct run_identity *identity,
         const struct identity_fact *fact = &identity->facts[i];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(fact->key, "._"), fact->key);
         i += join_group(fact, identity->count - i, text, sizeof text);
-        const struct value cells[] = {value_text(name), value_text(text)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(name), value_text(text));
     }
     sheet_end(sheet);
 }
@@ -92,8 +90,7 @@ static void put_facts(struct sheet *sheet, const struct run_identity *identity)
     sheet_table(sheet, &table);
     for (size_t i = 0; i < identity->count; i++) {
         const struct identity_fact *fact = &identity->facts[i];
-        const struct value cells[] = {value_text(fact->key), value_text(fact->text)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(fact->key), value_text(fact->text));
     }
     sheet_end(sheet);
 }

@@ -22,10 +22,10 @@ struct asked {
 };
 
 struct answer {
-    const char *summary;            // what `--help` says above the options
-    const char *const *about;       // paragraphs for the man page; NULL-terminated, or NULL
-    const struct example *examples; // ends with a NULL line; the help shows the first
-    const struct option *options;   // of its own, into `values`
+    const char *summary;                    // what `--help` says above the options
+    const char *about[ABOUT_MOST];          // paragraphs for the man page; the rest is NULL
+    struct example examples[EXAMPLES_MOST]; // the rest is zeroed; the help shows the first
+    const struct option *options;           // of its own, into `values`
     size_t count;
     unsigned choice; // CHOICE_...: which parts of a run it can be about
     bool is_rare;    // `gait help` names the command, but does not explain it

@@ -92,11 +92,7 @@ static void put_steps(struct sheet *sheet, const struct breakdown_rank *rank)
     static const struct table table = {.key = "steps", COLUMNS_ARE(step_columns)};
     sheet_table(sheet, &table);
     for (size_t i = 0; i < rank->step_count; i++) {
-        const struct value cells[] = {
-            value_text(rank->steps[i].name),
-            value_int(rank->steps[i].start_ns),
-        };
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(rank->steps[i].name), value_int(rank->steps[i].start_ns));
         put_breakdown(sheet, "host", &rank->steps[i].breakdown);
     }
     sheet_end(sheet);
@@ -323,35 +319,27 @@ static const struct option options[] = {
      .choices = compat_tools},
 };
 
-static const struct example examples[] = {
-    {"gait breakdown run1", "Show computation, communication, copies and idle time of each rank."},
-    {"gait breakdown --steps --json trace.json.gz", "Show the same for each step, as JSON."},
-    {NULL, NULL},
-};
-
-static const char *const about[] = {
-    "gait divides the time from the first to the last event of a rank's devices into exclusive "
-    "states. Each nanosecond is in one state, so the states sum to the whole exactly. Work on "
-    "several streams at once counts once.",
-    "Communication is the kernels of NCCL, RCCL, HCCL and oneCCL. It is exposed while no kernel "
-    "computes.",
-    "The work that ends an idle time shows its cause: the host launched it late, the launch took "
-    "time, it waited for other work (dependency), or it followed the kernel before it at once "
-    "(gap, below 3 us).",
-    "Turns last from step to step (gait steps): what devices did, and while they were idle the "
-    "host.",
-    "--steps takes a value behind = alone: the numbers that gait steps prints. A choice of steps, "
-    "time or phase cuts the work of devices at its edges: the whole of --steps=5..9 is the sum of "
-    "these steps, and --from T and --to T part the whole in two. The steps that are shown begin in "
-    "it.",
-    NULL,
-};
-
 const struct answer breakdown_answer = {
     .summary = "Shows what the devices of each rank did: computation, communication, copies, their "
                "overlap, and why the devices were idle.",
-    .about = about,
-    .examples = examples,
+    .about = {"gait divides the time from the first to the last event of a rank's devices into "
+              "exclusive states. Each nanosecond is in one state, so the states sum to the whole "
+              "exactly. Work on several streams at once counts once.",
+              "Communication is the kernels of NCCL, RCCL, HCCL and oneCCL. It is exposed while no "
+              "kernel computes.",
+              "The work that ends an idle time shows its cause: the host launched it late, the "
+              "launch took time, it waited for other work (dependency), or it followed the kernel "
+              "before it at once (gap, below 3 us).",
+              "Turns last from step to step (gait steps): what devices did, and while they were "
+              "idle the host.",
+              "--steps takes a value behind = alone: the numbers that gait steps prints. A choice "
+              "of steps, time or phase cuts the work of devices at its edges: the whole of "
+              "--steps=5..9 is the sum of these steps, and --from T and --to T part the whole in "
+              "two. The steps that are shown begin in it."},
+    .examples = {{"gait breakdown run1",
+                  "Show computation, communication, copies and idle time of each rank."},
+                 {"gait breakdown --steps --json trace.json.gz",
+                  "Show the same for each step, as JSON."}},
     OPTIONS_ARE(options),
     .choice = CHOICE_SHOW_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,

@@ -172,12 +172,9 @@ static void put_function(struct sheet *sheet, const struct prof_row *row)
                               primitive = integer_text(row->primitive_calls);
     char *file = strndup((const char *)row->file.bytes, row->file.count);
     char *name = strndup((const char *)row->name.bytes, row->name.count);
-    const struct value cells[] = {
-        value_text(file ? file : ""), value_json(line.chars),      value_text(name ? name : ""),
-        value_json(calls.chars),      value_json(primitive.chars), value_real(row->own_seconds),
-        value_real(row->seconds),
-    };
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text(file ? file : ""), value_json(line.chars),
+              value_text(name ? name : ""), value_json(calls.chars), value_json(primitive.chars),
+              value_real(row->own_seconds), value_real(row->seconds));
     free(file);
     free(name);
 }

@@ -132,34 +132,26 @@ static const struct option options[] = {
         "what each module communicated: 0 collectives, 1 classes too, 2 ops too, 3 all ops")},
 };
 
-static const struct example examples[] = {
-    {"gait comms run1", "Collectives, bandwidths, and which rank came last."},
-    {"gait comms --debug 1 trace.json", "Which modules communicate, forward and backward."},
-    {NULL, NULL},
-};
-
-static const char *const about[] = {
-    "The k-th collective of a kind in a group of ranks is one, wherever it is on record. A kernel "
-    "of a collective begins when its rank is there and ends when all are done: the shortest over "
-    "the ranks is what the transfer took, the rest of each was waiting, and the rank of the "
-    "shortest came last. No clock is compared with another.",
-    "busbw is the bandwidth that the links must have had, as nccl-tests counts it.",
-    "--debug shows the tree of modules of one rank with the collectives that its host called in "
-    "each, forward, backward and where checkpointing computes anew, in the form of torch's "
-    "CommDebugMode, with bytes and times. As there, a collective counts for all modules around "
-    "it, up to Global, and an op for its own. A record says nothing of sharding (DTensor): level "
-    "1 adds the classes of modules alone.",
-    CHOICE_COUNTS,
-    "A collective has its number before any is left out, so ranks still agree; where a time begins "
-    "or ends between them, it is not on record on all.",
-    NULL,
-};
-
 const struct answer comms_answer = {
     .summary = "Lists the collectives that devices ran: calls, data, bandwidth, transfer and "
                "waiting over the ranks, and the rank that came last.",
-    .about = about,
-    .examples = examples,
+    .about = {"The k-th collective of a kind in a group of ranks is one, wherever it is on record. "
+              "A kernel of a collective begins when its rank is there and ends when all are done: "
+              "the shortest over the ranks is what the transfer took, the rest of each was "
+              "waiting, and the rank of the shortest came last. No clock is compared with "
+              "another.",
+              "busbw is the bandwidth that the links must have had, as nccl-tests counts it.",
+              "--debug shows the tree of modules of one rank with the collectives that its host "
+              "called in each, forward, backward and where checkpointing computes anew, in the "
+              "form of torch's CommDebugMode, with bytes and times. As there, a collective counts "
+              "for all modules around it, up to Global, and an op for its own. A record says "
+              "nothing of sharding (DTensor): level 1 adds the classes of modules alone.",
+              CHOICE_COUNTS,
+              "A collective has its number before any is left out, so ranks still agree; where a "
+              "time begins or ends between them, it is not on record on all."},
+    .examples = {{"gait comms run1", "Collectives, bandwidths, and which rank came last."},
+                 {"gait comms --debug 1 trace.json",
+                  "Which modules communicate, forward and backward."}},
     OPTIONS_ARE(options),
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .is_rare = true,

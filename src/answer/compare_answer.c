@@ -228,9 +228,8 @@ static void put_set(struct sheet *sheet, const char *key, const struct run_set *
     sheet_table_copy(sheet, &table);
     for (size_t i = 0; i < set->count; i++) {
         const struct run_metrics *run = &set->runs[i];
-        const struct value cells[] = {value_text(run->path), value_uint(run->like.ranks),
-                                      known_real(run->like.batch > 0, run->like.batch)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(run->path), value_uint(run->like.ranks),
+                  known_real(run->like.batch > 0, run->like.batch));
     }
     sheet_end(sheet);
 }
@@ -252,8 +251,7 @@ static void put_side(struct sheet *sheet, const char *name, const char *side, co
 {
     char shown[SIDE_BYTES];
     snprintf(shown, sizeof shown, "%s%s", text ? text : "-", varies ? ", and others" : "");
-    const struct value cells[] = {value_text(name), value_text(side), value_text(shown)};
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text(name), value_text(side), value_text(shown));
 }
 
 // What does not differ is not said.
@@ -262,10 +260,8 @@ static void put_changes(struct sheet *sheet, const struct comparison *comparison
     sheet_table(sheet, &change_table);
     for (size_t i = 0; i < comparison->change_count; i++) {
         const struct identity_change *change = &comparison->changes[i];
-        const struct value cells[] = {value_text(change->key), value_text(change->a),
-                                      value_text(change->b), value_bool(change->a_varies),
-                                      value_bool(change->b_varies)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(change->key), value_text(change->a), value_text(change->b),
+                  value_bool(change->a_varies), value_bool(change->b_varies));
     }
     sheet_end(sheet);
     if (!comparison->change_count)
@@ -288,10 +284,8 @@ static void put_ops(struct sheet *sheet, const struct comparison *comparison)
         char more[CELL_BYTES];
         snprintf(more, sizeof more, "%s%s", more_ns < 0 ? "-" : "+",
                  units_ns((int64_t)llround(fabs(more_ns))).text);
-        const struct value cells[] = {value_text(op->name), value_int(llround(op->a_ns)),
-                                      value_int(llround(op->b_ns)), value_int(llround(more_ns)),
-                                      value_text(more)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(op->name), value_int(llround(op->a_ns)),
+                  value_int(llround(op->b_ns)), value_int(llround(more_ns)), value_text(more));
     }
     sheet_end(sheet);
 }
@@ -308,10 +302,8 @@ static void put_limits(struct sheet *sheet, const struct compared *compared)
         snprintf(text, sizeof text, "%.200s%c%g%%", limit->name, limit->is_above ? '>' : '<',
                  100 * limit->part);
         show_difference(difference, sizeof difference, &row->means);
-        const struct value cells[] = {value_text(text),
-                                      value_text(limit_verdict_names[limit_judge(limit, row)]),
-                                      value_text(difference)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(text), value_text(limit_verdict_names[limit_judge(limit, row)]),
+                  value_text(difference));
     }
     sheet_end(sheet);
 }

@@ -190,29 +190,26 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return status;
 }
 
-static const char *const about[] = {
-    "Each rule is a share of the steps and its limit. found: the share reaches the limit. clear: "
-    "it does not. no evidence: fewer than five steps, or no work of a device is on record.",
-    "Rules about phases are about the training's thread, without the first step and those that "
-    "compile, where there are enough others. Rules about devices are about what the devices did "
-    "in the steps (gait breakdown).",
-    "Of chosen steps, times or a phase both are about all steps that begin in them, also the first "
-    "one and those that compile; rules about devices, where no step does, about what these did in "
-    "them. What the report finds besides is of a whole run and not told.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait findings run1", "What stands out in a run."},
-    {"gait findings --json trace.json.gz | jq '.rules[] | select(.state == \"found\")'",
-     "The rules that found something in a trace of another tool."},
-    {NULL, NULL},
-};
-
 const struct answer findings_answer = {
     .summary = "Tests a run against rules: what stands out, by how much, and what to try.",
-    .about = about,
-    .examples = examples,
+    .about =
+        {"Each rule is a share of the steps and its limit. found: the share reaches the limit. "
+         "clear: "
+         "it does not. no evidence: fewer than five steps, or no work of a device is on record.",
+         "Rules about phases are about the training's thread, without the first step and those "
+         "that "
+         "compile, where there are enough others. Rules about devices are about what the devices "
+         "did "
+         "in the steps (gait breakdown).",
+         "Of chosen steps, times or a phase both are about all steps that begin in them, also the "
+         "first "
+         "one and those that compile; rules about devices, where no step does, about what these "
+         "did in "
+         "them. What the report finds besides is of a whole run and not told."},
+    .examples =
+        {{"gait findings run1", "What stands out in a run."},
+         {"gait findings --json trace.json.gz | jq '.rules[] | select(.state == \"found\")'",
+          "The rules that found something in a trace of another tool."}},
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,
 };

@@ -68,7 +68,7 @@ static void end_gap(const struct search *search, const struct gap *gap, int64_t 
     sheet_row(search->sheet, cells, 0);
 }
 
-static void add_step(const struct gait_event *step, uint32_t shard, void *context)
+static int add_step(void *context, const struct gait_event *step, uint32_t shard)
 {
     const struct search *search = context;
     struct gap *gap = &search->gaps[shard];
@@ -78,6 +78,7 @@ static void add_step(const struct gait_event *step, uint32_t shard, void *contex
     if (!__builtin_add_overflow(step->start_ns, step->duration_ns, &end_ns) &&
         end_ns > gap->start_ns)
         gap->start_ns = end_ns;
+    return GAIT_OK;
 }
 
 static int put(struct sheet *sheet, const struct asked *asked)
@@ -97,7 +98,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     sheet_title(sheet, asked->path, "Longest times without a step");
     sheet_table(sheet, &table);
     if (!status)
-        status = each_step(asked->trace, add_step, &search);
+        status = each_step(asked->trace, false, add_step, &search);
     for (uint32_t i = 0; i < count && !status; i++)
         if (search.gaps[i].after >= 0)
             end_gap(&search, &search.gaps[i], search.gaps[i].shard.end_ns);
@@ -110,15 +111,10 @@ static const struct option options[] = {
     {SECONDS_ROW(0, "least", "SEC", 0, 1000000000, 0, "leave out shorter times (default: 0.1 s)")},
 };
 
-static const struct example examples[] = {
-    {"gait gaps run1", "List the times without a step, the longest first."},
-    {NULL, NULL},
-};
-
 const struct answer gaps_answer = {
     .summary = "Lists the longest times in which a process of a training made no step: set-up, "
                "evaluation, checkpoints, the end, or a hang.",
-    .examples = examples,
+    .examples = {{"gait gaps run1", "List the times without a step, the longest first."}},
     OPTIONS_ARE(options),
     .is_rare = true,
     .choice = CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK,

@@ -222,28 +222,18 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return status ? status : rank_gaps_say(sheet, trace, false);
 }
 
-static const char *const about[] = {
-    "Each line is one shard: rank, process, machine, role, length, events, lost events, size. A "
-    "star marks a shard that is not finished: its process did not close it, and no command has "
-    "completed it yet.",
-    "Program is what the run says of itself: command line, tags, git commit, versions of Python "
-    "and "
-    "packages, machine, device; of a job the first rank's.",
-    "Damage is listed with its file, offset and length. The figures count all intact data.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait info run1", "The shards of a run."},
-    {"gait info --json run1/node1-4711.gait", "Describe one shard, as JSON."},
-    {NULL, NULL},
-};
-
 const struct answer info_answer = {
     .summary = "Describes a shard or a run directory: which process wrote it, how much, and what "
                "is missing.",
-    .about = about,
-    .examples = examples,
+    .about = {"Each line is one shard: rank, process, machine, role, length, events, lost events, "
+              "size. A star marks a shard that is not finished: its process did not close it, and "
+              "no command has completed it yet.",
+              "Program is what the run says of itself: command line, tags, git commit, versions of "
+              "Python and packages, machine, device; of a job the first rank's.",
+              "Damage is listed with its file, offset and length. The figures count all intact "
+              "data."},
+    .examples = {{"gait info run1", "The shards of a run."},
+                 {"gait info --json run1/node1-4711.gait", "Describe one shard, as JSON."}},
     .choice = CHOICE_RANKS | CHOICE_RANK,
     .put = put,
 };

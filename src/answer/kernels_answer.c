@@ -104,23 +104,14 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return GAIT_OK;
 }
 
-static const struct example examples[] = {
-    {"gait kernels run1", "The kernels that took the devices most."},
-    {NULL, NULL},
-};
-
-static const char *const about[] = {
-    "Times add up: what ran at a time on several streams counts for each. Occupancy and blocks are "
-    "means, weighted by time; registers the most. Tensor cores are told by the kernel's name.",
-    CHOICE_COUNTS,
-    NULL,
-};
-
 const struct answer kernels_answer = {
     .summary = "Lists kernels by the device time they took, and the op of PyTorch that launched "
                "each.",
-    .about = about,
-    .examples = examples,
+    .about = {"Times add up: what ran at a time on several streams counts for each. Occupancy and "
+              "blocks are means, weighted by time; registers the most. Tensor cores are told by "
+              "the kernel's name.",
+              CHOICE_COUNTS},
+    .examples = {{"gait kernels run1", "The kernels that took the devices most."}},
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .is_rare = true,
     .put = put,

@@ -121,6 +121,8 @@ void sheet_table(struct sheet *sheet, const struct table *table);
 // The same of a table whose columns are not static: the sheet keeps a copy.
 void sheet_table_copy(struct sheet *sheet, const struct table *table);
 void sheet_row(struct sheet *sheet, const struct value *cells, unsigned flags);
+// The same, cell by cell, of a row without flags.
+#define SHEET_ROW(sheet, ...) sheet_row((sheet), (const struct value[]){__VA_ARGS__}, 0)
 // The heading of the open table, where it depends on what it shows.
 void sheet_heading(struct sheet *sheet, const char *heading);
 

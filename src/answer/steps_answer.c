@@ -93,14 +93,10 @@ static void put_devices(struct sheet *sheet, const struct asked *asked, const st
         const double base = (double)rank->told_ns;
         for (size_t k = 0; k < rank->device_count; k++) {
             const struct fill_sums *sums = &rank->devices[k].sums;
-            const struct value cells[] = {
-                value_int(device_rank_number(asked->trace, rank->shard)),
-                value_int(rank->devices[k].device),
-                share(sums->busy_ns, base),
-                value_if(sums->blocks_ns > 0, share(sums->blocks_ns, base)),
-                share(sums->occupied / 100, sums->told_ns),
-            };
-            sheet_row(sheet, cells, 0);
+            SHEET_ROW(sheet, value_int(device_rank_number(asked->trace, rank->shard)),
+                      value_int(rank->devices[k].device), share(sums->busy_ns, base),
+                      value_if(sums->blocks_ns > 0, share(sums->blocks_ns, base)),
+                      share(sums->occupied / 100, sums->told_ns));
         }
     }
     sheet_end(sheet);
@@ -129,31 +125,22 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return GAIT_OK;
 }
 
-static const struct example examples[] = {
-    {"gait steps trace.json.gz", "Where each step went, and how full the devices were."},
-    {NULL, NULL},
-};
-
-static const char *const about[] = {
-    "A turn lasts from the begin of a step to the begin of the next one; the last, to the end of "
-    "the step or of the work that was given to devices in it. Host is the step itself, period the "
-    "time since the step "
-    "before ended, on the host and on its devices.",
-    "Each nanosecond of a turn is computing, else communication alone, else copies alone, else "
-    "idle. Idle time is of what the host did then, the first of these: it waited for "
-    "input, was in a call that blocks, allocated, launched, was in an op, in Python, or in "
-    "nothing on record. The parts sum to the turn.",
-    "Kernels run: the share of the turns with a kernel on the device. SM efficiency: blocks by "
-    "multiprocessor, each counted once at most. Occupancy: the mean that the kernels tell, "
-    "weighted by time.",
-    "--from and --to choose the steps that begin in that time, as a whole.",
-    NULL,
-};
-
 const struct answer steps_answer = {
     .summary = "Lists the steps, says where their time went, and how full the devices were.",
-    .about = about,
-    .examples = examples,
+    .about = {"A turn lasts from the begin of a step to the begin of the next one; the last, to "
+              "the end of the step or of the work that was given to devices in it. Host is the "
+              "step itself, period the time since the step before ended, on the host and on its "
+              "devices.",
+              "Each nanosecond of a turn is computing, else communication alone, else copies "
+              "alone, else idle. Idle time is of what the host did then, the first of these: it "
+              "waited for input, was in a call that blocks, allocated, launched, was in an op, in "
+              "Python, or in nothing on record. The parts sum to the turn.",
+              "Kernels run: the share of the turns with a kernel on the device. SM efficiency: "
+              "blocks by multiprocessor, each counted once at most. Occupancy: the mean that the "
+              "kernels tell, weighted by time.",
+              "--from and --to choose the steps that begin in that time, as a whole."},
+    .examples = {{"gait steps trace.json.gz",
+                  "Where each step went, and how full the devices were."}},
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_WHOLE,
     .put = put,
     .is_rare = true,

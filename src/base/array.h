@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Growing rows of items, for reading: the caller keeps pointer, count and
-// capacity in a struct of its own and asks here for room.
+// capacity in a struct of its own and asks here for room. And what sorts them.
 #ifndef GAIT_BASE_ARRAY_H
 #define GAIT_BASE_ARRAY_H
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <gait/error.h>
@@ -33,5 +34,33 @@ GAIT_CHECK static inline int array_add(void **items, size_t *count, size_t *capa
         memcpy((char *)*items + (*count)++ * shape.item_bytes, item, shape.item_bytes);
     return status;
 }
+
+// The three where pointer, count and capacity are at hand by name: `limit` items at most. What is
+// added stands last, as it may be a compound literal.
+#define ARRAY_RESERVE(items, capacity, needed, limit)                                              \
+    array_reserve((void **)&(items), &(capacity), (needed),                                        \
+                  (struct array_shape){sizeof *(items), (limit)})
+#define ARRAY_RESERVE_ZEROED(items, capacity, needed, limit)                                       \
+    array_reserve_zeroed((void **)&(items), &(capacity), (needed),                                 \
+                         (struct array_shape){sizeof *(items), (limit)})
+#define ARRAY_ADD(items, count, capacity, limit, ...)                                              \
+    array_add((void **)&(items), &(count), &(capacity), __VA_ARGS__,                               \
+              (struct array_shape){sizeof *(items), (limit)})
+
+typedef int array_compare(const void *left, const void *right);
+
+// Such a function returns here, unless both are equal: then it looks at what comes next. The
+// greater one first: RETURN_IF_APART(b->ns, a->ns).
+#define RETURN_IF_APART(left, right)                                                               \
+    if ((left) != (right))                                                                         \
+    return (left) < (right) ? -1 : 1
+
+// qsort() must not be given NULL, which no items may be.
+static inline void array_sort(void *items, size_t count, size_t bytes, array_compare *compare)
+{
+    if (count)
+        qsort(items, count, bytes, compare);
+}
+#define ARRAY_SORT(items, count, compare) array_sort((items), (count), sizeof *(items), (compare))
 
 #endif

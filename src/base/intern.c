@@ -38,7 +38,6 @@ static bool is_text(const struct intern_entry *entry, struct slice text)
 
 const char *intern_text(struct intern *intern, struct slice text)
 {
-    const struct array_shape shape = {sizeof *intern->entries, UINT32_MAX};
     struct hash_index *index = &intern->index;
     const uint32_t hash = (uint32_t)hash_bytes(text);
     if (hash_index_reserve(index, FIRST_ROOM))
@@ -47,7 +46,7 @@ const char *intern_text(struct intern *intern, struct slice text)
     for (; index->places[at].row; at = hash_index_next(index, at))
         if (is_text(&intern->entries[index->places[at].row - 1], text))
             return intern->entries[index->places[at].row - 1].text;
-    if (array_reserve((void **)&intern->entries, &intern->room, intern->count + 1, shape))
+    if (ARRAY_RESERVE(intern->entries, intern->room, intern->count + 1, UINT32_MAX))
         return NULL;
     const char *copy = arena_text(intern->arena, text.bytes, text.count);
     if (!copy)

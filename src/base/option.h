@@ -69,6 +69,8 @@ struct example {
     const char *line, *what;
 };
 
+enum { ABOUT_MOST = 12, EXAMPLES_MOST = 8 }; // paragraphs and lines that a command may have
+
 #define OPTIONS_ARE(list) .options = (list), .count = sizeof(list) / sizeof(list)[0]
 
 #endif

@@ -18,26 +18,17 @@ static const struct option options[] = {
     {FLAG_ROW('V', "version", AT(is_version), "show the version and exit")},
 };
 
-static const char *const about[] = {
-    "A program that uses gait records spans, steps, marks and counters; each costs little more "
-    "than reading the clock. Each process writes one file, a shard (*.gait), into the run "
-    "directory. That directory is a run. Its records survive any end of the process, even a kill.",
-    "The commands that read take a shard or a run directory. They read a truncated or damaged file "
-    "as far as possible and say what is missing.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait run -o run1 -- ./train && gait report run1",
-     "Record a training, then show where its time went."},
-    {NULL, NULL},
-};
-
 const struct command command_gait = {
     .purpose = "profile machine-learning training",
     .summary = "Records what a training does, and shows where its time goes.",
-    .about = about,
-    .examples = examples,
+    .about = {"A program that uses gait records spans, steps, marks and counters; each costs "
+              "little more than reading the clock. Each process writes one file, a shard (*.gait), "
+              "into the run directory. That directory is a run. Its records survive any end of the "
+              "process, even a kill.",
+              "The commands that read take a shard or a run directory. They read a truncated or "
+              "damaged file as far as possible and say what is missing."},
+    .examples = {{"gait run -o run1 -- ./train && gait report run1",
+                  "Record a training, then show where its time went."}},
     .exit_status = "0: success. 2: wrong usage, or unreadable input. gait run ends as the program "
                    "did, see gait-run(1).",
     .line = {.command = "",

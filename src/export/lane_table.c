@@ -49,9 +49,8 @@ int lane_table_group(struct lane_table *table, uint32_t track, enum lane_role ro
 
 int lane_group_number(struct lane_group *group, uint32_t lane, uint64_t **ret_number)
 {
-    const struct array_shape shape = {sizeof *group->numbers, UINT32_MAX};
     int status =
-        array_reserve_zeroed((void **)&group->numbers, &group->capacity, (size_t)lane + 1, shape);
+        ARRAY_RESERVE_ZEROED(group->numbers, group->capacity, (size_t)lane + 1, UINT32_MAX);
     if (!status)
         *ret_number = &group->numbers[lane];
     return status;

@@ -64,8 +64,7 @@ static bool fits(const struct lane_nest *nest, const struct lane_span *span)
 
 static int push(struct lane_nest *nest, const struct lane_span *span)
 {
-    const struct array_shape shape = {sizeof *span, UINT32_MAX};
-    return array_add((void **)&nest->spans, &nest->count, &nest->capacity, span, shape);
+    return ARRAY_ADD(nest->spans, nest->count, nest->capacity, UINT32_MAX, span);
 }
 
 static int place_flat(struct lanes *lanes, const struct lane_span *span, uint32_t *ret_lane)

@@ -40,7 +40,6 @@ uint64_t number_map_get(const struct number_map *map, uint64_t key)
 
 int number_map_put(struct number_map *map, uint64_t key, uint64_t value)
 {
-    const struct array_shape shape = {sizeof *map->pairs, map->limit};
     size_t at;
     int status = hash_index_reserve(&map->index, FIRST_ROOM);
     struct number_pair *pair = status ? NULL : find(map, key, &at);
@@ -50,8 +49,8 @@ int number_map_put(struct number_map *map, uint64_t key, uint64_t value)
         return status;
     if (map->count >= map->limit)
         return fail(GAIT_ERR_MEMORY, "an export has more than %zu distinct entries", map->limit);
-    status = array_add((void **)&map->pairs, &map->count, &map->room,
-                       &(struct number_pair){key, value}, shape);
+    status =
+        ARRAY_ADD(map->pairs, map->count, map->room, map->limit, &(struct number_pair){key, value});
     if (!status)
         hash_index_put(&map->index, at, (uint32_t)number_map_mix(key), (uint32_t)map->count - 1);
     return status;

@@ -36,8 +36,8 @@ int text_cache_find(struct text_cache *cache, uint32_t index, struct slice *ret_
     *ret_text = text;
     if (index >= MAX_KEPT_NUMBERS || text.count + cache->kept_bytes > MAX_KEPT_BYTES)
         return GAIT_OK;
-    status = array_reserve_zeroed((void **)&cache->texts, &cache->capacity, (size_t)index + 1,
-                                  (struct array_shape){sizeof *cache->texts, MAX_KEPT_NUMBERS});
+    status =
+        ARRAY_RESERVE_ZEROED(cache->texts, cache->capacity, (size_t)index + 1, MAX_KEPT_NUMBERS);
     if (status)
         return status;
     uint8_t *kept = malloc(text.count + 1);

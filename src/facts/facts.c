@@ -30,6 +30,10 @@ static int begin(struct part *part, const struct pass_shard *shard)
     int status = GAIT_OK;
     for (size_t i = 0; i < part->asking->count && !status; i++) {
         const struct fact_ask *ask = &part->asking->asks[i];
+        if (!ask->consumer->part_bytes) {
+            part->parts[i] = ask->answer;
+            continue;
+        }
         part->parts[i] = calloc(1, ask->consumer->part_bytes);
         status = part->parts[i]
                      ? ask->consumer->begin(part->parts[i], shard->trace, shard->shard, ask->answer)
@@ -96,9 +100,11 @@ static int read_all(const struct part *part, const struct pass_shard *shard)
 static void drop_parts(struct part *part)
 {
     for (size_t i = 0; part->asking && i < part->asking->count; i++) {
-        if (part->parts[i] && part->asking->asks[i].consumer->drop)
-            part->asking->asks[i].consumer->drop(part->parts[i]);
-        free(part->parts[i]);
+        const struct fact_consumer *consumer = part->asking->asks[i].consumer;
+        if (part->parts[i] && consumer->drop)
+            consumer->drop(part->parts[i]);
+        if (consumer->part_bytes)
+            free(part->parts[i]);
         part->parts[i] = NULL;
     }
 }

@@ -27,9 +27,9 @@ enum { FACT_MOST_ASKS = 8 };
 
 struct fact_consumer {
     const char *name;
-    uint32_t columns; // FACT_...: what it needs beside times and sites
-    uint32_t roles;   // ROLE_BIT()s: a trace without a site of them is not read; 0: any is
-    size_t part_bytes;
+    uint32_t columns;  // FACT_...: what it needs beside times and sites
+    uint32_t roles;    // ROLE_BIT()s: a trace without a site of them is not read; 0: any is
+    size_t part_bytes; // 0: of one rank alone, whose part is the answer; without begin
     int (*begin)(void *part, const struct gait_trace *trace, uint32_t shard, void *answer);
     int (*slice)(void *part, const struct fact_slice *slice);
     int (*end)(void *part);                 // NULL: nothing to do

@@ -23,10 +23,8 @@ void chrome_begins_finish(struct chrome_begins *begins)
 int chrome_begins_push(struct chrome_begins *begins, uint32_t track, struct slice text,
                        struct slice name)
 {
-    const struct array_shape shape = {sizeof(struct chrome_begin *), MOST_TRACKS};
     const size_t before = begins->room;
-    const int status =
-        array_reserve((void **)&begins->newest, &begins->room, (size_t)track + 1, shape);
+    const int status = ARRAY_RESERVE(begins->newest, begins->room, (size_t)track + 1, MOST_TRACKS);
     if (status)
         return status;
     for (size_t i = before; i < begins->room; i++)

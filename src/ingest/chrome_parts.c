@@ -45,9 +45,8 @@ uint32_t chrome_parts_string(struct chrome_parts *parts, const struct json_value
 // Whether the text is JSON that others take. What is not is kept as a text.
 static int check_json(struct chrome_parts *parts, uint32_t id, struct slice text, bool *ret_is_json)
 {
-    const struct array_shape shape = {1, MOST_STRINGS};
-    const int status = array_reserve_zeroed((void **)&parts->json_states, &parts->json_room,
-                                            (size_t)id + 1, shape);
+    const int status =
+        ARRAY_RESERVE_ZEROED(parts->json_states, parts->json_room, (size_t)id + 1, MOST_STRINGS);
     if (status)
         return status;
     if (!parts->json_states[id])

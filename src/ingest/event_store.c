@@ -58,12 +58,11 @@ uint32_t event_store_string(struct event_store *store, struct slice text)
 
 int event_store_site(struct event_store *store, const struct store_site *site, uint32_t *ret_site)
 {
-    const struct array_shape shape = {sizeof *store->sites, MOST_SITES};
     const struct slice bytes = {(const uint8_t *)site, sizeof *site};
     *ret_site = name_index_number(&store->site_names, bytes);
     if (!*ret_site)
         return fail(GAIT_ERR_MEMORY, "no memory for the names of events");
-    const int status = array_reserve((void **)&store->sites, &store->site_room, *ret_site, shape);
+    const int status = ARRAY_RESERVE(store->sites, store->site_room, *ret_site, MOST_SITES);
     if (!status)
         store->sites[*ret_site - 1] = *site;
     return status;
@@ -84,7 +83,6 @@ static int64_t number_in(struct slice text)
 int event_store_track(struct event_store *store, uint32_t process, uint32_t key,
                       uint32_t *ret_track)
 {
-    const struct array_shape shape = {sizeof *store->tracks, MOST_TRACKS};
     uint32_t parent = 0;
     if (key) {
         const int failed = event_store_track(store, process, 0, &parent);
@@ -100,7 +98,7 @@ int event_store_track(struct event_store *store, uint32_t process, uint32_t key,
     *ret_track = number - 1;
     if (number <= store->track_count)
         return 0;
-    const int status = array_reserve((void **)&store->tracks, &store->track_room, number, shape);
+    const int status = ARRAY_RESERVE(store->tracks, store->track_room, number, MOST_TRACKS);
     if (status)
         return status;
     const struct slice of = name_index_get(&store->strings, key ? key : process);
@@ -119,7 +117,6 @@ int event_store_track(struct event_store *store, uint32_t process, uint32_t key,
 
 static int find_lane(struct event_store *store, const struct store_place *place, size_t *ret_lane)
 {
-    const struct array_shape shape = {sizeof *store->lanes, MOST_LANES};
     const uint32_t key[] = {place->track, place->category, place->table};
     const uint32_t hash = (uint32_t)XXH3_64bits(key, sizeof key);
     int status = hash_index_reserve(&store->lane_index, 64);
@@ -133,7 +130,7 @@ static int find_lane(struct event_store *store, const struct store_place *place,
             lane->table == place->table)
             return 0;
     }
-    status = array_reserve((void **)&store->lanes, &store->lane_room, store->lane_count + 1, shape);
+    status = ARRAY_RESERVE(store->lanes, store->lane_room, store->lane_count + 1, MOST_LANES);
     if (status)
         return status;
     *ret_lane = store->lane_count;
@@ -172,7 +169,6 @@ static void note_times(struct event_store *store, const struct row *row)
 
 static int note_async(struct event_store *store, uint32_t track, const struct row *row)
 {
-    const struct array_shape shape = {sizeof *store->async_open, MOST_ASYNC};
     const uint32_t key[] = {row->site, store->tracks[track].process, (uint32_t)row->id,
                             (uint32_t)(row->id >> 32)};
     const size_t before = store->async_keys.count;
@@ -182,8 +178,7 @@ static int note_async(struct event_store *store, uint32_t track, const struct ro
         name_index_number(&store->async_keys, (struct slice){(const uint8_t *)key, sizeof key});
     if (!number)
         return fail(GAIT_ERR_MEMORY, "no memory for the asynchronous spans of a trace");
-    const int status =
-        array_reserve((void **)&store->async_open, &store->async_room, number, shape);
+    const int status = ARRAY_RESERVE(store->async_open, store->async_room, number, MOST_ASYNC);
     if (status)
         return status;
     if (number > before)
@@ -234,7 +229,6 @@ int event_store_add(struct event_store *store, const struct store_place *place,
 int event_store_fact(struct event_store *store, struct slice key, struct slice json,
                      bool *ret_is_replaced)
 {
-    const struct array_shape shape = {sizeof *store->facts, MOST_FACTS};
     const uint32_t string = event_store_string(store, key);
     char *copy = arena_text(&store->strings.arena, json.bytes, json.count);
     *ret_is_replaced = false;
@@ -248,12 +242,11 @@ int event_store_fact(struct event_store *store, struct slice key, struct slice j
         *ret_is_replaced = true;
         return 0;
     }
-    return array_add((void **)&store->facts, &store->fact_count, &store->fact_room, &fact, shape);
+    return ARRAY_ADD(store->facts, store->fact_count, store->fact_room, MOST_FACTS, &fact);
 }
 
 int event_store_naming(struct event_store *store, struct slice json)
 {
-    const struct array_shape shape = {sizeof *store->naming_counts, MOST_NAMING};
     const size_t before = store->naming.count;
     const uint32_t number = json.count < MOST_NAMING - store->naming_bytes
                                 ? name_index_number(&store->naming, json)
@@ -261,8 +254,7 @@ int event_store_naming(struct event_store *store, struct slice json)
     if (!number)
         return fail(GAIT_ERR_MEMORY, "events that name things take more than %zu bytes",
                     MOST_NAMING);
-    const int status =
-        array_reserve((void **)&store->naming_counts, &store->naming_room, number, shape);
+    const int status = ARRAY_RESERVE(store->naming_counts, store->naming_room, number, MOST_NAMING);
     if (status)
         return status;
     uint32_t *times = &store->naming_counts[number - 1];

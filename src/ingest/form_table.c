@@ -44,9 +44,8 @@ void form_table_finish(struct form_table *table)
 
 int form_table_place(struct form_table *table, uint32_t key, enum form_place place)
 {
-    const struct array_shape shape = {1, MOST_FORMS};
     int status =
-        array_reserve_zeroed((void **)&table->places, &table->place_room, (size_t)key + 1, shape);
+        ARRAY_RESERVE_ZEROED(table->places, table->place_room, (size_t)key + 1, MOST_FORMS);
     if (!status)
         table->places[key] = (uint8_t)(place + 1);
     return status;
@@ -110,7 +109,6 @@ static enum args_kind blank_kind(const struct args_item *item)
 static struct form_shape *find_shape(struct form_table *table, const struct form_part *parts,
                                      size_t count)
 {
-    const struct array_shape shape = {sizeof *table->shape_list, MOST_FORMS};
     const size_t before = table->shapes.count;
     uint64_t *key = (uint64_t *)(void *)buffer_reserve(&table->key, count * sizeof *key);
     if (!key)
@@ -120,7 +118,7 @@ static struct form_shape *find_shape(struct form_table *table, const struct form
                  (uint64_t)parts[i].item.kind << 1 | parts[i].is_field;
     const struct slice bytes = {(const uint8_t *)key, count * sizeof *key};
     const uint32_t number = name_index_number(&table->shapes, bytes);
-    if (!number || array_reserve((void **)&table->shape_list, &table->shape_room, number, shape))
+    if (!number || ARRAY_RESERVE(table->shape_list, table->shape_room, number, MOST_FORMS))
         return NULL;
     struct form_shape *found = &table->shape_list[number - 1];
     if (table->shapes.count == before)
@@ -217,8 +215,7 @@ static bool open_up(struct form_shape *shape, const struct form_part *parts, siz
 
 static int note_form(struct form_table *table, const struct form_event *event)
 {
-    const struct array_shape shape = {sizeof *table->forms, MOST_FORMS};
-    const int status = array_reserve((void **)&table->forms, &table->form_room, event->form, shape);
+    const int status = ARRAY_RESERVE(table->forms, table->form_room, event->form, MOST_FORMS);
     if (!status)
         table->forms[event->form - 1] = (struct form_about){table->args_bytes, event->mask};
     return status;

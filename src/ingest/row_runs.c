@@ -76,9 +76,7 @@ static const uint8_t *take_step(const uint8_t *at, uint64_t *value)
 
 static int begin_run(struct row_runs *runs)
 {
-    const struct array_shape shape = {sizeof *runs->runs, MOST_RUNS};
-    const int status =
-        array_reserve((void **)&runs->runs, &runs->run_room, runs->run_count + 1, shape);
+    const int status = ARRAY_RESERVE(runs->runs, runs->run_room, runs->run_count + 1, MOST_RUNS);
     if (status)
         return status;
     const uint64_t at = runs->base + runs->packed.used;
@@ -121,11 +119,10 @@ static bool write_spill(const struct row_spill *spill, const struct buffer *pack
 
 static int spill(struct row_runs *runs)
 {
-    const struct array_shape shape = {sizeof *runs->extents, MOST_EXTENTS};
     struct row_spill *file = runs->spill;
     struct buffer *packed = &runs->packed;
     const int status =
-        array_reserve((void **)&runs->extents, &runs->extent_room, runs->extent_count + 1, shape);
+        ARRAY_RESERVE(runs->extents, runs->extent_room, runs->extent_count + 1, MOST_EXTENTS);
     if (status)
         return status;
     if (!open_spill(file) || !write_spill(file, packed)) {
@@ -207,13 +204,11 @@ static int pack_window(struct row_runs *runs, size_t count)
 
 int row_runs_add(struct row_runs *runs, const struct row *row)
 {
-    const struct array_shape shape = {sizeof *runs->window, WINDOW};
     int status = 0;
     if (runs->window_count == WINDOW)
         status = pack_window(runs, WINDOW / 2);
     if (!status)
-        status = array_reserve((void **)&runs->window, &runs->window_room, runs->window_count + 1,
-                               shape);
+        status = ARRAY_RESERVE(runs->window, runs->window_room, runs->window_count + 1, WINDOW);
     if (status)
         return status;
     runs->window[runs->window_count++] = *row;

@@ -87,7 +87,6 @@ void track_merge_close(struct track_merge *merge)
 static int enter_span(struct track_merge *merge, int64_t last_ns, const struct row **row,
                       uint64_t *ret_depth)
 {
-    const struct array_shape shape = {sizeof *merge->ends, MOST_DEPTH};
     const int64_t start = (*row)->start;
     int64_t end;
     while (merge->depth && merge->ends[merge->depth - 1] <= start)
@@ -100,8 +99,7 @@ static int enter_span(struct track_merge *merge, int64_t last_ns, const struct r
     } else if (__builtin_add_overflow(start, (*row)->duration, &end)) {
         end = INT64_MAX;
     }
-    const int status =
-        array_reserve((void **)&merge->ends, &merge->depth_room, merge->depth + 1, shape);
+    const int status = ARRAY_RESERVE(merge->ends, merge->depth_room, merge->depth + 1, MOST_DEPTH);
     if (status)
         return status;
     *ret_depth = merge->depth;

@@ -49,7 +49,6 @@ static struct arg_plan make_plan(const struct arg_keys *keys, const struct dicti
 static int find_plan(struct arg_keys *keys, const struct dictionary *dictionary, uint64_t form,
                      struct slice args, const struct arg_plan **ret_plan)
 {
-    const struct array_shape shape = {sizeof *keys->plans, MOST_PLANS};
     const uint32_t hash = (uint32_t)hash_mix((uint64_t)(uintptr_t)dictionary, form);
     if (keys->plan_count == MOST_PLANS) { // a form an event: nothing is gained by keeping them
         keys->plan_count = 0;
@@ -57,8 +56,7 @@ static int find_plan(struct arg_keys *keys, const struct dictionary *dictionary,
     }
     int status = hash_index_reserve(&keys->index, FIRST_ROOM);
     if (!status)
-        status =
-            array_reserve((void **)&keys->plans, &keys->plan_capacity, keys->plan_count + 1, shape);
+        status = ARRAY_RESERVE(keys->plans, keys->plan_capacity, keys->plan_count + 1, MOST_PLANS);
     if (status)
         return status;
     size_t at = hash_index_first(&keys->index, hash);

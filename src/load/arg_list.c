@@ -87,8 +87,7 @@ void arg_list_value(struct gait_arg *arg, const struct args_item *item,
 static int add_item(struct arg_list *list, const struct args_item *item,
                     const struct arg_source *source, const struct dictionary *dictionary)
 {
-    struct array_shape shape = {sizeof(*list->args), ARG_LIMIT};
-    int status = array_reserve((void **)&list->args, &list->capacity, list->count + 1, shape);
+    int status = ARRAY_RESERVE(list->args, list->capacity, list->count + 1, ARG_LIMIT);
 
     if (status)
         return status;
@@ -140,8 +139,7 @@ int arg_list_unpack(struct arg_list *list, const struct arg_source *source,
 
 int arg_list_set_integer(struct arg_list *list, const char *key, int64_t value)
 {
-    struct array_shape shape = {sizeof(*list->args), ARG_LIMIT};
-    int status = array_reserve((void **)&list->args, &list->capacity, 1, shape);
+    int status = ARRAY_RESERVE(list->args, list->capacity, 1, ARG_LIMIT);
 
     if (status)
         return status;

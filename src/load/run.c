@@ -147,9 +147,8 @@ static int load_shard(struct run *run, struct run_shard *shard)
 
 static int keep_shard(struct run *run, struct run_shard *shard)
 {
-    struct array_shape shape = {sizeof(*run->shards), SHARD_LIMIT};
     size_t capacity = run->shard_count; // grows one by one: opening a file is dearer
-    int status = array_reserve((void **)&run->shards, &capacity, run->shard_count + 1, shape);
+    int status = ARRAY_RESERVE(run->shards, capacity, run->shard_count + 1, SHARD_LIMIT);
     if (!status)
         run->shards[run->shard_count++] = shard;
     return status;

@@ -31,8 +31,7 @@ static int take_stacks(struct stack_rows *stacks, const struct run *run,
         const uint64_t id = columns[COLUMN(STACK, id)].numbers[row];
         if (id >= STACK_LIMIT)
             continue;
-        int status = array_reserve_zeroed((void **)&stacks->rows, &stacks->capacity, id + 1,
-                                          (struct array_shape){sizeof *stacks->rows, STACK_LIMIT});
+        int status = ARRAY_RESERVE_ZEROED(stacks->rows, stacks->capacity, id + 1, STACK_LIMIT);
         if (status)
             return status;
         if (id >= stacks->count)

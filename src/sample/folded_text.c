@@ -15,8 +15,7 @@ static size_t start_of(struct folded_text *text, const struct stack_trie *trie, 
 {
     if (text->has_full_names)
         return 0;
-    if (array_reserve_zeroed((void **)&text->starts, &text->start_room, (size_t)site + 1,
-                             (struct array_shape){sizeof *text->starts, 1u << 20})) {
+    if (ARRAY_RESERVE_ZEROED(text->starts, text->start_room, (size_t)site + 1, 1u << 20)) {
         fail_clear();
         return 0;
     }

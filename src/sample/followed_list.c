@@ -71,8 +71,7 @@ struct followed *followed_list_of(struct followed_list *list, const struct pytho
 
 int followed_list_add(struct followed_list *list, int64_t pid, struct followed **ret_one)
 {
-    int status = array_reserve((void **)&list->items, &list->room, list->count + 1,
-                               (struct array_shape){sizeof(struct followed), PROCESS_LIMIT});
+    int status = ARRAY_RESERVE(list->items, list->room, list->count + 1, PROCESS_LIMIT);
     if (status)
         return status;
     struct followed *one = &list->items[list->count++];

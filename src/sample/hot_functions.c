@@ -11,17 +11,13 @@
 
 static int make_room(struct hot_functions *hot, const struct stack_trie *trie)
 {
-    int status = array_reserve_zeroed((void **)&hot->rows, &hot->room, trie->site_count,
-                                      (struct array_shape){sizeof *hot->rows, LIMIT});
+    int status = ARRAY_RESERVE_ZEROED(hot->rows, hot->room, trie->site_count, LIMIT);
     if (status == 0)
-        status = array_reserve((void **)&hot->sorted, &hot->sorted_room, trie->site_count,
-                               (struct array_shape){sizeof *hot->sorted, LIMIT});
+        status = ARRAY_RESERVE(hot->sorted, hot->sorted_room, trie->site_count, LIMIT);
     if (status == 0)
-        status = array_reserve_zeroed((void **)&hot->seen, &hot->seen_room, trie->site_count,
-                                      (struct array_shape){sizeof *hot->seen, LIMIT});
+        status = ARRAY_RESERVE_ZEROED(hot->seen, hot->seen_room, trie->site_count, LIMIT);
     if (status == 0)
-        status = array_reserve_zeroed((void **)&hot->before, &hot->before_room, trie->node_count,
-                                      (struct array_shape){sizeof *hot->before, LIMIT});
+        status = ARRAY_RESERVE_ZEROED(hot->before, hot->before_room, trie->node_count, LIMIT);
     return status;
 }
 
@@ -80,8 +76,7 @@ int hot_functions_look(struct hot_functions *hot, const struct stack_trie *trie,
         if (row->all_total && *trie->sites[site].file)
             hot->sorted[hot->count++] = *row;
     }
-    if (hot->count)
-        qsort(hot->sorted, hot->count, sizeof *hot->sorted, by_total ? by_all : by_self);
+    ARRAY_SORT(hot->sorted, hot->count, by_total ? by_all : by_self);
     return 0;
 }
 

@@ -138,9 +138,8 @@ static uint32_t string_of(struct sample_shard *shard, const char *text)
         return 0;
     int status = hash_index_reserve(index, FIRST_STRINGS);
     if (status == 0)
-        status =
-            array_reserve((void **)&shard->strings, &shard->string_room, shard->string_count + 1,
-                          (struct array_shape){sizeof *shard->strings, STRING_LIMIT});
+        status = ARRAY_RESERVE(shard->strings, shard->string_room, shard->string_count + 1,
+                               STRING_LIMIT);
     if (status) {
         fail_clear(); // a recording without some names is one
         return 0;

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 #include "facts/facts.h"
+#include "load/order/event_feed.h"
 #include "load/site_role.h"
 
 #define COUNTED (ROLE_BIT(ROLE_OP) | ROLES_OF_DEVICES)
@@ -79,25 +81,17 @@ static const struct fact_consumer consumer = {
 };
 
 // Those that a program marked are no spans.
-static int count_marked(struct name_totals *totals, struct gait_trace *trace)
+static int count_marked(void *context, const struct gait_event *step)
 {
-    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_STEP};
-    struct gait_cursor *cursor;
-    struct gait_event step;
-    int status = gait_cursor_open(trace, &query, &cursor);
-    if (status)
-        return status;
-    while ((status = gait_cursor_next(cursor, &step)) == 1)
-        totals->steps += step.duration_ns >= 0;
-    gait_cursor_close(cursor);
-    return status;
+    struct name_totals *totals = context;
+    totals->steps += step->duration_ns >= 0;
+    return GAIT_OK;
 }
 
 static int by_role_and_name(const void *left, const void *right)
 {
     const struct name_total *a = left, *b = right;
-    if (a->role != b->role)
-        return a->role < b->role ? -1 : 1;
+    RETURN_IF_APART(a->role, b->role);
     return strcmp(a->name, b->name);
 }
 
@@ -137,12 +131,13 @@ int name_totals_make(struct name_totals *totals, struct gait_trace *trace, struc
 {
     struct summing summing = {.sums = NULL};
     const struct fact_ask ask = {&consumer, &summing};
+    const struct gait_query marked = {.size = sizeof marked, .kinds = 1u << GAIT_KIND_STEP};
     *totals = (struct name_totals){.count = 0};
     int status = begin(&summing, trace, 0, NULL);
     if (!status)
         status = facts_run(trace, &ask, 1);
     if (!status)
-        status = count_marked(totals, trace);
+        status = each_event(trace, &marked, count_marked, totals);
     if (!status)
         status = put_rows(totals, &summing, arena);
     drop(&summing);
@@ -155,10 +150,8 @@ static int by_change(const void *left, const void *right)
 {
     const struct name_change *a = left, *b = right;
     const double of_a = fabs(a->b_ns - a->a_ns), of_b = fabs(b->b_ns - b->a_ns);
-    if (of_a != of_b)
-        return of_a > of_b ? -1 : 1;
-    if (a->role != b->role)
-        return a->role < b->role ? -1 : 1;
+    RETURN_IF_APART(of_b, of_a);
+    RETURN_IF_APART(a->role, b->role);
     return strcmp(a->name, b->name);
 }
 

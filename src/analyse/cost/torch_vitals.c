@@ -27,10 +27,9 @@ struct torch_reading_row {
 
 static int add(struct torch_counter *counter, const struct torch_reading_row *row)
 {
-    const struct array_shape shape = {sizeof *counter->rows, MOST_READINGS};
     if (counter->count == MOST_READINGS)
         return GAIT_OK; // of no training
-    return array_add((void **)&counter->rows, &counter->count, &counter->capacity, row, shape);
+    return ARRAY_ADD(counter->rows, counter->count, counter->capacity, MOST_READINGS, row);
 }
 
 static int begin(void *part, const struct pass_shard *shard, void *answer)
@@ -99,8 +98,7 @@ const struct analysis torch_counters_analysis = {
 static int by_time(const void *left, const void *right)
 {
     const struct torch_reading_row *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
     return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
@@ -197,10 +195,8 @@ void torch_vitals_find(struct torch_report *torch, struct torch_counters *counte
 {
     struct torch_counter *memory = &counters->memory, *processor = &counters->processor;
     torch->vitals = (struct torch_vitals){.growth = {.is_known = false}};
-    if (memory->count)
-        qsort(memory->rows, memory->count, sizeof *memory->rows, by_time);
-    if (processor->count)
-        qsort(processor->rows, processor->count, sizeof *processor->rows, by_time);
+    ARRAY_SORT(memory->rows, memory->count, by_time);
+    ARRAY_SORT(processor->rows, processor->count, by_time);
     for (size_t i = 0; i < torch->rank_count; i++) {
         const struct torch_rank *rank = &torch->ranks[i];
         const struct torch_counter own_memory = of_track(memory, rank->track);

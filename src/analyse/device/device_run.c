@@ -101,10 +101,11 @@ static int find_times(struct device_run *run, struct gait_trace *trace)
 
 // --- all ranks ---------------------------------------------------------------------------
 
-void device_run_ask(struct device_run *run, struct fact_ask *ret_asks)
+int device_run_ask(struct device_run *run, struct gait_trace *trace, struct fact_ask *ret_asks)
 {
     ret_asks[0] = (struct fact_ask){&breakdown_consumer, run};
     ret_asks[1] = (struct fact_ask){&turns_consumer, &run->turns};
+    return run->chosen ? find_times(run, trace) : GAIT_OK;
 }
 
 int device_run_make(struct device_run *run, struct gait_trace *trace, const struct chosen *chosen)
@@ -113,10 +114,9 @@ int device_run_make(struct device_run *run, struct gait_trace *trace, const stru
     struct recorded_steps *recorded = &run->turns.recorded;
     struct fact_ask asks[DEVICE_RUN_ASKS];
     *run = (struct device_run){.chosen = chosen, .turns.chosen = chosen};
-    device_run_ask(run, asks);
     int status = is_named ? GAIT_OK : recorded_steps_find(recorded, trace, chosen, NULL, 0);
-    if (!status && chosen)
-        status = find_times(run, trace);
+    if (!status)
+        status = device_run_ask(run, trace, asks);
     if (!status)
         status = is_named ? recorded_steps_find(recorded, trace, chosen, asks, DEVICE_RUN_ASKS)
                           : facts_run(trace, asks, DEVICE_RUN_ASKS);

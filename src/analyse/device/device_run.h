@@ -21,9 +21,11 @@ struct device_run {
 // of the time with devices on record, and all steps.
 GAIT_CHECK int device_run_make(struct device_run *run, struct gait_trace *trace,
                                const struct chosen *chosen);
-// What makes it of a zeroed run, in which the recorded steps of the turns stand already.
+// What makes it of a run that is zeroed but for the choice, once the recorded steps of the turns
+// stand, or where steps bear names.
 enum { DEVICE_RUN_ASKS = 2 };
-void device_run_ask(struct device_run *run, struct fact_ask *ret_asks);
+GAIT_CHECK int device_run_ask(struct device_run *run, struct gait_trace *trace,
+                              struct fact_ask *ret_asks);
 
 void device_run_finish(struct device_run *run); // takes NULL and a zeroed struct
 

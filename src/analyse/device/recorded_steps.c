@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "analyse/job/torch_ranks.h"
-#include "analyse/steps/each_step.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "facts/facts.h"
 #include "facts/facts_file.h"
+#include "load/order/event_feed.h"
 #include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
 
@@ -22,7 +22,6 @@ enum { MOST_STEPS = 1 << 26, EDGE_NS = 100000 };
 struct step_search {
     struct recorded_steps *steps;
     const struct gait_trace *trace;
-    int status;
 };
 
 static int64_t earlier(int64_t at_ns)
@@ -117,16 +116,14 @@ int recorded_steps_add_ranks(struct recorded_steps *steps, const struct gait_tra
     return status;
 }
 
-static void take_step(const struct gait_event *step, uint32_t shard, void *context)
+static int take_step(void *context, const struct gait_event *step)
 {
-    struct step_search *finding = context;
+    const struct step_search *finding = context;
     const struct step_row row = {.start_ns = step->start_ns,
                                  .duration_ns = step->duration_ns,
                                  .number = step->id,
                                  .track = step->track};
-    (void)shard;
-    if (!finding->status)
-        finding->status = recorded_steps_add(finding->steps, finding->trace, &row, 1);
+    return recorded_steps_add(finding->steps, finding->trace, &row, 1);
 }
 
 static int find_ranks(struct recorded_steps *steps, struct gait_trace *trace,
@@ -259,11 +256,10 @@ int recorded_steps_find(struct recorded_steps *steps, struct gait_trace *trace,
                         const struct chosen *chosen, const struct fact_ask *asks, size_t count)
 {
     const bool is_named = recorded_steps_are_named(trace);
-    struct step_search finding = {steps, trace, GAIT_OK};
+    const struct gait_query marked = {.size = sizeof marked, .kinds = 1u << GAIT_KIND_STEP};
+    struct step_search finding = {steps, trace};
     recorded_steps_begin(steps, chosen);
-    int status = each_marked_step(trace, take_step, &finding);
-    if (!status)
-        status = finding.status;
+    int status = each_event(trace, &marked, take_step, &finding);
     recorded_steps_settle(steps);
     if (!status && is_named)
         status = find_named(steps, trace, asks, count);

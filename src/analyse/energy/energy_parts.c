@@ -172,16 +172,17 @@ struct epoch_search {
     size_t next;    // epoch whose first step is looked for
 };
 
-static void see_step(const struct gait_event *step, uint32_t shard, void *context)
+static int see_step(void *context, const struct gait_event *step, uint32_t shard)
 {
     struct epoch_search *search = context;
     const struct torch_report *torch = search->torch;
     if (shard != search->shard)
-        return;
+        return GAIT_OK;
     if (search->next < torch->epoch_count &&
         torch->epochs[search->next].first_step == search->place)
         search->parts->epochs[search->next++].start_ns = step->start_ns;
     search->place++;
+    return GAIT_OK;
 }
 
 static int find_epochs(const struct parts_search *asked, const struct torch_report *torch)
@@ -198,7 +199,7 @@ static int find_epochs(const struct parts_search *asked, const struct torch_repo
     int status = gait_trace_track(asked->trace, torch->ranks[0].track, &track);
     search.shard = track.shard;
     if (!status)
-        status = each_step(asked->trace, see_step, &search);
+        status = each_step(asked->trace, false, see_step, &search);
     for (size_t i = 0; i < search.next && !status; i++) {
         struct energy_part *epoch = &parts->epochs[i];
         epoch->ns = torch->epochs[i].wall_ns ? torch->epochs[i].wall_ns : torch->epochs[i].total_ns;
@@ -211,7 +212,7 @@ static int find_epochs(const struct parts_search *asked, const struct torch_repo
     return status;
 }
 
-static void count_step(const struct gait_event *step, uint32_t shard, void *context)
+static int count_step(void *context, const struct gait_event *step, uint32_t shard)
 {
     struct parts_search *search = context;
     const int64_t last_ns =
@@ -219,6 +220,7 @@ static void count_step(const struct gait_event *step, uint32_t shard, void *cont
     const bool has_begin = chosen_has(search->chosen, shard, step->start_ns);
     search->is_cut |= has_begin != chosen_has(search->chosen, shard, last_ns);
     search->parts->step_count += has_begin;
+    return GAIT_OK;
 }
 
 int energy_parts_find(struct energy_parts *parts, const struct run_report *report,
@@ -233,7 +235,7 @@ int energy_parts_find(struct energy_parts *parts, const struct run_report *repor
     arena_init(&parts->arena, PARTS_LIMIT);
     parts->samples = torch && is_whole ? torch->samples : 0;
     parts->tokens = torch && is_whole ? torch->tokens : 0;
-    int status = is_whole ? GAIT_OK : each_step(trace, count_step, &search);
+    int status = is_whole ? GAIT_OK : each_step(trace, false, count_step, &search);
     if (search.is_cut)
         parts->step_count = 0;
     if (!status && has_steps)

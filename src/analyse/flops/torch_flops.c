@@ -82,7 +82,6 @@ static int learn(struct flops_taking *taking, const struct gait_event *event,
                  const struct known_call **ret_call)
 {
     static const struct known_call nothing = {0, 0, NO_KIND};
-    const struct array_shape shape = {sizeof *taking->calls, UINT32_MAX};
     const struct gait_arg *shapes = shapes_of(event);
     const size_t known = taking->keys.count;
     uint32_t index = 0;
@@ -94,8 +93,7 @@ static int learn(struct flops_taking *taking, const struct gait_event *event,
     const uint64_t key[2] = {event->site, (uintptr_t)text};
     int status = text ? tuple_map_add(&taking->keys, key, &index) : GAIT_ERR_MEMORY;
     if (!status)
-        status =
-            array_reserve((void **)&taking->calls, &taking->call_room, taking->keys.count, shape);
+        status = ARRAY_RESERVE(taking->calls, taking->call_room, taking->keys.count, UINT32_MAX);
     if (status)
         return status;
     if (taking->keys.count > known)
@@ -161,19 +159,16 @@ static int see(const struct torch_event *seen, void *context)
 static int by_flops(const void *left, const void *right)
 {
     const struct flops_op *a = left, *b = right;
-    if (a->flops != b->flops)
-        return a->flops > b->flops ? -1 : 1;
+    RETURN_IF_APART(b->flops, a->flops);
     return strcmp(a->name, b->name);
 }
 
 static int by_module(const void *left, const void *right)
 {
     const struct flops_module *a = left, *b = right;
-    if (a->flops != b->flops)
-        return a->flops > b->flops ? -1 : 1;
+    RETURN_IF_APART(b->flops, a->flops);
     const size_t a_bytes = strlen(a->name), b_bytes = strlen(b->name);
-    if (a_bytes != b_bytes)
-        return a_bytes < b_bytes ? -1 : 1;
+    RETURN_IF_APART(a_bytes, b_bytes);
     return strcmp(a->name, b->name);
 }
 

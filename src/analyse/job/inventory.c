@@ -97,14 +97,13 @@ static void look_at_span(const struct look *look, const struct gait_batch *batch
 // Ops that begin on one thread and end on another are only counted.
 static int look_at_async(struct look *look, const struct gait_batch *batch, size_t row)
 {
-    const struct array_shape shape = {sizeof *look->rows, MOST_ASYNCS};
     const enum role role = torch_phases_role(look->survey->phases, batch->site[row]);
     const bool is_end = batch->phase[row] != 0;
     if (role != ROLE_PHASE && role != ROLE_MEMORY && !is_end)
         look->survey->shards[look->shard].events[role]++;
     if (role != ROLE_WINDOW && role != ROLE_PHASE)
         return GAIT_OK;
-    int status = array_reserve((void **)&look->rows, &look->capacity, look->count + 1, shape);
+    int status = ARRAY_RESERVE(look->rows, look->capacity, look->count + 1, MOST_ASYNCS);
     if (status)
         return status;
     look->rows[look->count] = (struct async_row){batch->start_ns[row], batch->id[row], look->count,
@@ -134,20 +133,16 @@ static int look_at(void *part, const struct gait_batch *batch)
 static int by_key_and_time(const void *left, const void *right)
 {
     const struct async_row *a = left, *b = right;
-    if (a->site != b->site)
-        return a->site < b->site ? -1 : 1;
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    if (a->at_ns != b->at_ns)
-        return a->at_ns < b->at_ns ? -1 : 1;
+    RETURN_IF_APART(a->site, b->site);
+    RETURN_IF_APART(a->id, b->id);
+    RETURN_IF_APART(a->at_ns, b->at_ns);
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
 static int by_start(const void *left, const void *right)
 {
     const struct torch_async *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    RETURN_IF_APART(a->start_ns, b->start_ns);
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
@@ -200,12 +195,10 @@ static int end(void *part)
         free(open);
         return fail(GAIT_ERR_MEMORY, "no memory for %zu windows", look->count);
     }
-    if (look->count)
-        qsort(look->rows, look->count, sizeof *look->rows, by_key_and_time);
+    ARRAY_SORT(look->rows, look->count, by_key_and_time);
     shard->async_count = pair(look, shard->asyncs, open);
     free(open);
-    if (shard->async_count)
-        qsort(shard->asyncs, shard->async_count, sizeof *shard->asyncs, by_start);
+    ARRAY_SORT(shard->asyncs, shard->async_count, by_start);
     if (!look->survey->keeps_spares &&
         gait_trace_metadata(look->trace, look->shard, meta.spare_window))
         drop_spares(shard, look->survey->phases);

@@ -8,6 +8,7 @@
 #include "analyse/steps/chosen.h"
 #include "analyse/steps/torch_epochs.h"
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buffer.h"
 
 enum { MOST_STEPS = 1 << 25 };
@@ -181,8 +182,7 @@ static void book_steps(struct gathering *gathering, const struct step_row *rows,
 static int by_start(const void *left, const void *right)
 {
     const struct step_row *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    RETURN_IF_APART(a->start_ns, b->start_ns);
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
@@ -190,8 +190,7 @@ static int by_start(const void *left, const void *right)
 static int by_occurrence(const void *left, const void *right)
 {
     const struct step_row *a = left, *b = right;
-    if (a->occurrence != b->occurrence)
-        return a->occurrence < b->occurrence ? -1 : 1;
+    RETURN_IF_APART(a->occurrence, b->occurrence);
     return a->number < b->number ? -1 : a->number > b->number;
 }
 

@@ -102,10 +102,9 @@ struct splitting {
 // Ends the shares of the window at hand and of those behind it that have no pieces.
 static void close_windows(struct splitting *splitting, size_t until)
 {
-    const struct array_shape shape = {sizeof(struct step_share), (size_t)1 << 32};
     struct rank_steps *steps = splitting->steps;
-    int status = array_reserve((void **)&steps->shares, &splitting->share_capacity,
-                               splitting->share_count + TORCH_MOST_PHASES, shape);
+    int status = ARRAY_RESERVE(steps->shares, splitting->share_capacity,
+                               splitting->share_count + TORCH_MOST_PHASES, (size_t)1 << 32);
     if (status)
         splitting->status = status;
     for (unsigned phase = 0; !status && phase < TORCH_MOST_PHASES; phase++) {
@@ -122,10 +121,9 @@ static void close_windows(struct splitting *splitting, size_t until)
 
 static void keep_piece(struct splitting *splitting, const struct torch_piece *piece)
 {
-    const struct array_shape shape = {sizeof *piece, MOST_PIECES};
     struct rank_steps *steps = splitting->steps;
-    const int status = array_reserve((void **)&steps->pieces, &steps->piece_capacity,
-                                     steps->piece_count + 1, shape);
+    const int status =
+        ARRAY_RESERVE(steps->pieces, steps->piece_capacity, steps->piece_count + 1, MOST_PIECES);
     if (status)
         splitting->status = status;
     else

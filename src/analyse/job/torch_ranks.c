@@ -77,9 +77,8 @@ static int begin(void *opaque, const struct pass_shard *shard, void *answer)
 
 static int add_marked(struct part *part, const struct gait_batch *batch)
 {
-    const struct array_shape shape = {sizeof *part->marked, MOST_MARKS};
-    int status = array_reserve((void **)&part->marked, &part->marked_capacity,
-                               part->marked_count + batch->rows, shape);
+    int status = ARRAY_RESERVE(part->marked, part->marked_capacity,
+                               part->marked_count + batch->rows, MOST_MARKS);
     for (size_t i = 0; !status && i < batch->rows; i++) {
         int64_t end;
         if (batch->duration_ns[i] < 0 ||
@@ -106,7 +105,6 @@ static int note_full(struct part *part, int status)
 // The steps that a profiler numbered, as if the program had marked them.
 static int add_numbered(struct part *part, const struct gait_batch *batch)
 {
-    const struct array_shape shape = {sizeof *part->marked, MOST_MARKS};
     const struct torch_phases *phases = part->ranks->survey->phases;
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < batch->rows; i++) {
@@ -116,12 +114,11 @@ static int add_numbered(struct part *part, const struct gait_batch *batch)
             __builtin_add_overflow(batch->start_ns[i], batch->duration_ns[i], &end) ||
             gait_trace_site(part->shard.trace, batch->site[i], &site))
             continue;
-        status = array_add((void **)&part->marked, &part->marked_count, &part->marked_capacity,
+        status = ARRAY_ADD(part->marked, part->marked_count, part->marked_capacity, MOST_MARKS,
                            &(struct step_row){.start_ns = batch->start_ns[i],
                                               .duration_ns = batch->duration_ns[i],
                                               .number = trace_hint_step(site.name),
-                                              .track = batch->track},
-                           shape);
+                                              .track = batch->track});
     }
     return status;
 }
@@ -305,8 +302,7 @@ static void forget_all_but_first(struct torch_ranks *ranks, size_t added)
 
 static int add_steps(struct torch_ranks *ranks, struct rank_steps *steps)
 {
-    const struct array_shape shape = {sizeof *ranks->rows, MOST_RANKS};
-    int status = array_reserve((void **)&ranks->rows, &ranks->capacity, ranks->count + 1, shape);
+    int status = ARRAY_RESERVE(ranks->rows, ranks->capacity, ranks->count + 1, MOST_RANKS);
     if (status)
         return status;
     ranks->rows[ranks->count] = *steps;
@@ -316,7 +312,6 @@ static int add_steps(struct torch_ranks *ranks, struct rank_steps *steps)
 
 static int merge(void *answer, void *opaque)
 {
-    const struct array_shape shape = {sizeof(struct pending_rank), MOST_RANKS};
     struct torch_ranks *ranks = answer;
     struct part *part = opaque;
     int status = GAIT_OK;
@@ -330,8 +325,8 @@ static int merge(void *answer, void *opaque)
         part->has_steps = status != GAIT_OK;
     }
     if (!status && part->is_pending) {
-        status = array_add((void **)&ranks->pending, &ranks->pending_count,
-                           &ranks->pending_capacity, &part->pending, shape);
+        status = ARRAY_ADD(ranks->pending, ranks->pending_count, ranks->pending_capacity,
+                           MOST_RANKS, &part->pending);
         if (!status)
             part->pending = (struct pending_rank){.clock = {.count = 0}};
     }
@@ -379,8 +374,7 @@ static int by_birth(const void *left, const void *right)
 {
     const struct torch_rank *a = &((const struct rank_steps *)left)->rank;
     const struct torch_rank *b = &((const struct rank_steps *)right)->rank;
-    if (a->recording.start_ns != b->recording.start_ns)
-        return a->recording.start_ns < b->recording.start_ns ? -1 : 1;
+    RETURN_IF_APART(a->recording.start_ns, b->recording.start_ns);
     return a->track < b->track ? -1 : a->track > b->track;
 }
 

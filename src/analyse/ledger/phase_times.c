@@ -89,8 +89,7 @@ static int thread_of(struct finding *finding, uint32_t track, struct intervals *
         status = gait_trace_shard(finding->trace, info.shard, &shard);
     struct phase_thread *thread = status ? NULL : find(times, shard.host, info.tid, info.shard);
     if (status == 0 && !thread)
-        status = array_reserve((void **)&times->threads, &times->capacity, times->count + 1,
-                               (struct array_shape){sizeof *times->threads, MOST_THREADS});
+        status = ARRAY_RESERVE(times->threads, times->capacity, times->count + 1, MOST_THREADS);
     if (status)
         return status;
     if (!thread) {

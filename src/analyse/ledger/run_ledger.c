@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/report/run_report.h"
+#include "base/array.h"
 #include "base/fail.h"
 #include "facts/facts.h"
 
@@ -42,8 +43,7 @@ static int prepare(struct run_ledger *ledger)
 static int by_track_start(const void *left, const void *right)
 {
     const struct step_row *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
@@ -60,8 +60,7 @@ static int open_ledgers(struct run_ledger *ledger, struct step_row *rows, size_t
     ledger->windows = take(ledger, count, sizeof *ledger->windows);
     if (!ledger->windows)
         return no_memory();
-    if (count)
-        qsort(rows, count, sizeof *rows, by_track_start);
+    ARRAY_SORT(rows, count, by_track_start);
     for (size_t i = 0; i < count; i++)
         ledger->windows[i] = (struct ledger_window){
             .start_ns = rows[i].start_ns, .end_ns = rows[i].start_ns + rows[i].duration_ns};
@@ -226,8 +225,7 @@ static int by_name(const void *left, const void *right)
 static int by_total(const void *left, const void *right)
 {
     const struct phase *a = left, *b = right;
-    if (a->total_ns != b->total_ns)
-        return a->total_ns > b->total_ns ? -1 : 1;
+    RETURN_IF_APART(b->total_ns, a->total_ns);
     return strcmp(a->name, b->name);
 }
 

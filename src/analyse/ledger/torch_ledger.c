@@ -100,15 +100,14 @@ static unsigned phase_within(unsigned outer, unsigned phase)
 
 static int open_span(struct painter *painter, const struct hook_fact *fact)
 {
-    const struct array_shape shape = {sizeof *painter->open, MOST_OPEN};
     close_until(painter, fact->start_ns);
     unsigned phase =
         painter->open_count ? painter->open[painter->open_count - 1].phase : TORCH_OTHER;
     paint(painter, fact->start_ns, phase);
     if (fact->end_ns <= fact->start_ns)
         return GAIT_OK;
-    return array_add((void **)&painter->open, &painter->open_count, &painter->capacity,
-                     &(struct open_span){fact->end_ns, phase_within(phase, fact->phase)}, shape);
+    return ARRAY_ADD(painter->open, painter->open_count, painter->capacity, MOST_OPEN,
+                     &(struct open_span){fact->end_ns, phase_within(phase, fact->phase)});
 }
 
 int torch_ledger_split(const struct torch_ledger *ledger)

@@ -25,13 +25,11 @@ void op_blocks_finish(struct op_blocks *blocks)
 // know of it, whatever we do.
 static int note_block(struct op_blocks *blocks, const struct gait_event *event, bool *ret_is_older)
 {
-    const struct array_shape shape = {sizeof *blocks->is_live, UINT32_MAX};
     const size_t known = blocks->addresses.count;
     uint32_t index;
     int status = tuple_map_add(&blocks->addresses, &event->id, &index);
     if (!status)
-        status =
-            array_reserve((void **)&blocks->is_live, &blocks->room, blocks->addresses.count, shape);
+        status = ARRAY_RESERVE(blocks->is_live, blocks->room, blocks->addresses.count, UINT32_MAX);
     if (status)
         return status;
     const bool was_live = blocks->addresses.count == known && blocks->is_live[index];

@@ -46,7 +46,6 @@ static struct gait_op_sums empty_row(const struct gait_op_sums *first)
 
 int op_groups_build(struct gait_ops *ops, const struct gait_grouping *grouping)
 {
-    const struct array_shape shape = {sizeof *ops->rows, UINT32_MAX};
     struct tuple_map keys;
     size_t room = 0;
     int status = GAIT_OK;
@@ -61,7 +60,7 @@ int op_groups_build(struct gait_ops *ops, const struct gait_grouping *grouping)
         make_key(&ops->ops[event->first], event->stack, grouping, key);
         status = tuple_map_add(&keys, key, &row);
         if (!status)
-            status = array_reserve((void **)&ops->rows, &room, keys.count, shape);
+            status = ARRAY_RESERVE(ops->rows, room, keys.count, UINT32_MAX);
         if (status)
             break;
         if (row == ops->row_count)

@@ -30,9 +30,7 @@ void op_launches_finish(struct op_launches *launches)
 
 int op_launches_add(struct op_launches *launches, const struct gait_op *op, struct op_launch launch)
 {
-    const struct array_shape shape = {sizeof *launches->rows, UINT32_MAX - 1};
-    int status =
-        array_reserve((void **)&launches->rows, &launches->room, launches->count + 1, shape);
+    int status = ARRAY_RESERVE(launches->rows, launches->room, launches->count + 1, UINT32_MAX - 1);
     if (status)
         return status;
     launches->rows[launches->count++] = launch;
@@ -43,9 +41,8 @@ int op_launches_add(struct op_launches *launches, const struct gait_op *op, stru
 static int thread_of(struct op_launches *launches, uint32_t thread,
                      struct op_open_stack **ret_stack)
 {
-    const struct array_shape shape = {sizeof *launches->threads, MOST_ROWS};
-    const int status = array_reserve((void **)&launches->threads, &launches->thread_room,
-                                     (size_t)thread + 1, shape);
+    const int status =
+        ARRAY_RESERVE(launches->threads, launches->thread_room, (size_t)thread + 1, MOST_ROWS);
     if (status)
         return status;
     for (; launches->thread_count <= thread; launches->thread_count++)
@@ -68,9 +65,8 @@ int op_launches_open(struct op_launches *launches, uint32_t thread, int64_t star
     int status = thread_of(launches, thread, &stack);
     if (status)
         return status;
-    const struct array_shape shape = {sizeof *stack->ops, MOST_ROWS};
     leave_ended(stack, start_ns);
-    status = array_reserve((void **)&stack->ops, &stack->room, stack->depth + 1, shape);
+    status = ARRAY_RESERVE(stack->ops, stack->room, stack->depth + 1, MOST_ROWS);
     if (!status)
         stack->ops[stack->depth++] = (struct op_opened){end_ns, (uint32_t)launches->count};
     return status;

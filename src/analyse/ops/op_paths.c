@@ -32,9 +32,8 @@ void op_paths_finish(struct op_paths *paths)
 static int doubt(struct op_paths *paths, const struct op_place *around, uint32_t row,
                  struct op_place *place)
 {
-    const struct array_shape shape = {sizeof *paths->doubts, MOST_DOUBTS};
     const int status =
-        array_reserve((void **)&paths->doubts, &paths->doubt_room, paths->doubt_count + 1, shape);
+        ARRAY_RESERVE(paths->doubts, paths->doubt_room, paths->doubt_count + 1, MOST_DOUBTS);
     if (status)
         return status;
     paths->doubts[paths->doubt_count++] =
@@ -50,13 +49,12 @@ static int doubt(struct op_paths *paths, const struct op_place *around, uint32_t
 int op_paths_enter(struct op_paths *paths, const struct op_place *around, uint32_t row,
                    bool is_doubtful, struct op_place *ret_place)
 {
-    const struct array_shape shape = {sizeof *paths->paths, UINT32_MAX};
     const uint64_t key[2] = {around->path, row};
     const size_t known = paths->keys.count;
     uint32_t number;
     int status = tuple_map_add(&paths->keys, key, &number);
     if (!status)
-        status = array_reserve((void **)&paths->paths, &paths->path_room, paths->keys.count, shape);
+        status = ARRAY_RESERVE(paths->paths, paths->path_room, paths->keys.count, UINT32_MAX);
     if (status)
         return status;
     if (paths->keys.count > known)

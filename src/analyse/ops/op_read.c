@@ -23,6 +23,7 @@
 #include "facts/feed.h"
 #include "facts/late_rows.h"
 #include "load/arg_keys.h"
+#include "load/order/event_feed.h"
 #include "load/order/open_calls.h"
 #include "load/shard_owner.h"
 #include "load/site_role.h"
@@ -54,9 +55,7 @@ struct capture {
     struct feed feed;
     struct arg_keys keys, shape_keys;
     struct late_rows late;
-    struct gait_cursor *others; // of the rank that is read: what is no span
-    struct gait_event due;      // the next one of them
-    bool has_due;
+    struct event_feed others; // of the rank that is read: what is no span
 };
 
 // An event that goes into the list.
@@ -202,8 +201,13 @@ static int see_async(struct capture *capture, const struct gait_event *event)
 }
 
 // Marks are of use where they are allocations.
-static int see_other(struct capture *capture, const struct gait_event *event)
+static int see_other(void *context, const struct gait_event *event)
 {
+    struct capture *capture = context;
+    const struct gait_ops_query *query = capture->query;
+    if (event->start_ns < query->since_ns || event->start_ns >= query->until_ns ||
+        !capture->is_wanted[event->track])
+        return GAIT_OK;
     const enum op_site_kind kind = capture->sites.rows[event->site].kind;
     if (event->kind == GAIT_KIND_MEMORY)
         return see_memory(capture, event);
@@ -213,40 +217,15 @@ static int see_other(struct capture *capture, const struct gait_event *event)
     return kind == OP_SITE_OTHER ? GAIT_OK : see_async(capture, event);
 }
 
-static int next_other(struct capture *capture)
-{
-    const int is_more = gait_cursor_next(capture->others, &capture->due);
-    capture->has_due = is_more == 1;
-    return is_more < 0 ? is_more : GAIT_OK;
-}
-
-// Those that come before a span that starts then.
-static int see_others(struct capture *capture, int64_t until_ns)
-{
-    const struct gait_ops_query *query = capture->query;
-    int status = GAIT_OK;
-    while (!status && capture->has_due && capture->due.start_ns < until_ns) {
-        const int64_t start_ns = capture->due.start_ns;
-        if (start_ns >= query->since_ns && start_ns < query->until_ns)
-            status = see_other(capture, &capture->due);
-        if (!status)
-            status = next_other(capture);
-    }
-    return status;
-}
-
-static int open_others(struct capture *capture, const uint32_t *tracks, uint32_t count)
+static int open_others(struct capture *capture, uint32_t shard)
 {
     struct gait_query wanted = {.size = sizeof wanted,
                                 .kinds = 1u << GAIT_KIND_ASYNC,
                                 .since_ns = capture->query->since_ns,
-                                .until_ns = capture->query->until_ns,
-                                .tracks = tracks,
-                                .track_count = count};
+                                .until_ns = capture->query->until_ns};
     if (capture->query->with_memory)
         wanted.kinds |= 1u << GAIT_KIND_MEMORY | 1u << GAIT_KIND_MARK;
-    const int status = gait_cursor_open(capture->trace, &wanted, &capture->others);
-    return status ? status : next_other(capture);
+    return event_feed_open(&capture->others, capture->trace, shard, &wanted);
 }
 
 // --- spans --------------------------------------------------------------------------
@@ -318,21 +297,13 @@ static int see_span(struct capture *capture, const struct fact_slice *slice,
     return status || seen.site->kind != OP_SITE_DEVICE ? status : note_work(capture, slice, head);
 }
 
-static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
-{
-    (void)trace;
-    (void)shard;
-    *(struct capture **)made = answer;
-    return GAIT_OK;
-}
-
 static int add_slice(void *made, const struct fact_slice *slice)
 {
-    struct capture *capture = *(struct capture **)made;
+    struct capture *capture = made;
     const struct feed_head *head;
     int status = feed_begin(&capture->feed, slice, capture->kinds);
     while (!status && (head = feed_next(&capture->feed))) {
-        status = see_others(capture, head->start_ns);
+        status = event_feed_until(&capture->others, head->start_ns, see_other, capture);
         if (!status)
             status = see_span(capture, slice, head);
     }
@@ -342,8 +313,6 @@ static int add_slice(void *made, const struct fact_slice *slice)
 static const struct fact_consumer consumer = {
     .name = "ops one by one",
     .columns = FACT_LINKS | FACT_ARGS,
-    .part_bytes = sizeof(struct capture *),
-    .begin = begin,
     .slice = add_slice,
 };
 
@@ -363,44 +332,39 @@ static int learn_sites(struct capture *capture)
     return status;
 }
 
-// The tracks of a rank that are asked for.
-static uint32_t list_rank(const struct capture *capture, uint32_t shard, uint32_t *tracks)
+// Whether a track of the rank is asked for.
+static bool is_rank_wanted(const struct capture *capture, uint32_t shard)
 {
     const struct track_table *all = &capture->trace->run.tracks;
-    uint32_t count = 0;
     for (uint32_t i = 0; i < gait_trace_track_count(capture->trace); i++)
         if (capture->is_wanted[i] &&
             shard_owner(capture->trace, all->tracks[i].info.shard) == shard)
-            tracks[count++] = i;
-    return count;
+            return true;
+    return false;
 }
 
-static int read_rank(struct capture *capture, uint32_t shard, uint32_t *tracks)
+static int read_rank(struct capture *capture, uint32_t shard)
 {
     const struct fact_ask ask = {&consumer, capture};
     const struct fact_range range = {shard, capture->query->since_ns, capture->query->until_ns};
-    const uint32_t count = list_rank(capture, shard, tracks);
-    if (!count)
+    if (!is_rank_wanted(capture, shard))
         return GAIT_OK;
-    int status = open_others(capture, tracks, count);
+    int status = open_others(capture, shard);
     if (!status)
         status = op_launches_begin_rank(&capture->launches);
     if (!status)
         status = facts_run_rank(capture->trace, &range, &ask, 1);
     if (!status)
-        status = see_others(capture, INT64_MAX);
-    gait_cursor_close(capture->others);
-    capture->others = NULL;
+        status = event_feed_until(&capture->others, INT64_MAX, see_other, capture);
+    event_feed_close(&capture->others);
     return status;
 }
 
 static int read_ranks(struct capture *capture)
 {
-    uint32_t *tracks = calloc((size_t)gait_trace_track_count(capture->trace) + 1, sizeof *tracks);
-    int status = tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory to read ops");
+    int status = GAIT_OK;
     for (uint32_t i = 0; i < gait_trace_shard_count(capture->trace) && !status; i++)
-        status = read_rank(capture, i, tracks);
-    free(tracks);
+        status = read_rank(capture, i);
     return status;
 }
 
@@ -478,10 +442,8 @@ static int add_memory(struct capture *capture)
 static int by_start(const void *left, const void *right)
 {
     const struct gait_op *a = left, *b = right;
-    if (a->start_us != b->start_us)
-        return a->start_us < b->start_us ? -1 : 1;
-    if (a->end_us != b->end_us)
-        return a->end_us > b->end_us ? -1 : 1;
+    RETURN_IF_APART(a->start_us, b->start_us);
+    RETURN_IF_APART(b->end_us, a->end_us);
     return a->kernel_us < b->kernel_us ? -1 : a->kernel_us > b->kernel_us;
 }
 

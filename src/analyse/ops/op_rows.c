@@ -23,12 +23,11 @@ void op_rows_finish(struct op_rows *rows)
 int op_rows_get(struct op_rows *rows, const struct op_site *site, uint32_t shapes,
                 uint32_t *ret_row)
 {
-    const struct array_shape shape = {sizeof *rows->rows, UINT32_MAX};
     const uint64_t key[2] = {op_site_key(site), shapes};
     const size_t known = rows->keys.count;
     int status = tuple_map_add(&rows->keys, key, ret_row);
     if (!status)
-        status = array_reserve((void **)&rows->rows, &rows->room, rows->keys.count, shape);
+        status = ARRAY_RESERVE(rows->rows, rows->room, rows->keys.count, UINT32_MAX);
     if (!status && rows->keys.count > known)
         rows->rows[*ret_row] =
             (struct op_row){.key = op_site_key(site), .name = site->name, .shapes = shapes};
@@ -98,8 +97,7 @@ int op_rows_tell(const struct op_rows *rows, struct gait_ops *ops, uint32_t flag
     ops->rows = malloc((count + 1) * sizeof *ops->rows);
     if (!ops->rows)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu rows", count);
-    if (count)
-        qsort(rows->rows, count, sizeof *rows->rows, by_first);
+    ARRAY_SORT(rows->rows, count, by_first);
     for (size_t i = 0; i < count && !status; i++)
         if (rows->rows[i].count) // else all were told twice
             status = tell_row(&rows->rows[i], ops, flags);

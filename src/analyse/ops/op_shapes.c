@@ -62,7 +62,6 @@ static int find_words(struct op_shapes *shapes, const struct gait_arg *args, siz
 int op_shapes_get(struct op_shapes *shapes, uint32_t name, const struct gait_arg *args,
                   size_t count, struct op_call *ret_call)
 {
-    const struct array_shape shape = {sizeof *shapes->calls, UINT32_MAX};
     const size_t known = shapes->keys.count;
     struct slice text;
     bool is_told = false;
@@ -77,7 +76,7 @@ int op_shapes_get(struct op_shapes *shapes, uint32_t name, const struct gait_arg
     const uint64_t key[2] = {name, words};
     status = tuple_map_add(&shapes->keys, key, &index);
     if (!status)
-        status = array_reserve((void **)&shapes->calls, &shapes->room, shapes->keys.count, shape);
+        status = ARRAY_RESERVE(shapes->calls, shapes->room, shapes->keys.count, UINT32_MAX);
     if (!status && shapes->keys.count > known)
         status = learn(shapes, name, words, &shapes->calls[index]);
     if (!status)

@@ -88,13 +88,11 @@ static bool is_within(const struct op_first *inner, const struct op_first *outer
 // One more stays free: the only child of the innermost stands there when it is over.
 static int reserve(const struct op_sink *sink, struct op_stack *stack)
 {
-    const struct array_shape shape = {sizeof *stack->frames, MOST_OPEN},
-                             bytes = {sizeof *stack->bytes, MOST_OPEN};
     int status = GAIT_OK;
     if (stack->depth + 2 > stack->room)
-        status = array_reserve((void **)&stack->frames, &stack->room, stack->depth + 2, shape);
+        status = ARRAY_RESERVE(stack->frames, stack->room, stack->depth + 2, MOST_OPEN);
     if (!status && sink->memory->count)
-        status = array_reserve((void **)&stack->bytes, &stack->byte_room, stack->depth + 2, bytes);
+        status = ARRAY_RESERVE(stack->bytes, stack->byte_room, stack->depth + 2, MOST_OPEN);
     return status;
 }
 

@@ -20,7 +20,7 @@
 #include "facts/feed.h"
 #include "facts/late_rows.h"
 #include "load/arg_keys.h"
-#include "load/shard_owner.h"
+#include "load/order/event_feed.h"
 #include "load/site_role.h"
 #include "vocabulary/metadata.h"
 
@@ -176,11 +176,9 @@ static int add_device(struct op_summing *summing, const struct fact_slice *slice
 
 static int stack_of(struct op_summing *summing, uint32_t thread, struct op_stack **ret_stack)
 {
-    const struct array_shape shape = {sizeof *summing->stacks, MOST_THREADS};
     const size_t slot =
         thread == LAUNCH_NO_THREAD || thread == summing->main_thread ? MAIN_SLOT : thread + 1;
-    const int status =
-        array_reserve((void **)&summing->stacks, &summing->stack_room, slot + 1, shape);
+    const int status = ARRAY_RESERVE(summing->stacks, summing->stack_room, slot + 1, MOST_THREADS);
     if (status)
         return status;
     for (; summing->stack_count <= slot; summing->stack_count++)
@@ -250,7 +248,7 @@ static int add_host(struct op_summing *summing, const struct fact_slice *slice,
 
 static int add_slice(void *made, const struct fact_slice *slice)
 {
-    struct op_summing *summing = *(struct op_summing **)made;
+    struct op_summing *summing = made;
     const struct feed_head *head;
     int status = feed_begin(&summing->feed, slice, summing->kinds);
     summing->slice_calls = 0;
@@ -265,27 +263,17 @@ static int add_slice(void *made, const struct fact_slice *slice)
     return status ? status : late_rows_look(&summing->late, slice);
 }
 
-static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
-{
-    (void)trace;
-    (void)shard;
-    *(struct op_summing **)made = answer;
-    return GAIT_OK;
-}
-
 static const struct fact_consumer consumer = {
     .name = "ops",
     .columns = FACT_LINKS | FACT_ARGS,
-    .part_bytes = sizeof(struct op_summing *),
-    .begin = begin,
     .slice = add_slice,
 };
 
 // --- what is no span ------------------------------------------------------------------------
 
-static int see_other(struct op_summing *summing, const struct gait_event *event)
+static int see_other(void *context, const struct gait_event *event)
 {
-    const struct array_shape shape = {sizeof *summing->lone, MOST_OPEN};
+    struct op_summing *summing = context;
     const struct op_site *site = &summing->sites.rows[event->site];
     struct op_first first;
     const int64_t end_ns =
@@ -297,37 +285,8 @@ static int see_other(struct op_summing *summing, const struct gait_event *event)
         return op_blocks_see(&summing->blocks, event, 0);
     if (event->kind == GAIT_KIND_MARK || summing->kinds[event->site] == FEED_NO_KIND)
         return GAIT_OK;
-    const int status =
-        array_reserve((void **)&summing->lone, &summing->lone_room, summing->lone_count + 1, shape);
-    if (!status)
-        summing->lone[summing->lone_count++] = (struct op_lone){first, event->site};
-    return status;
-}
-
-static int list_tracks(const struct op_summing *summing, uint32_t *tracks, uint32_t *ret_count)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < gait_trace_track_count(summing->trace); i++) {
-        struct gait_track_info track;
-        const int status = gait_trace_track(summing->trace, i, &track);
-        if (status)
-            return status;
-        if (!track.internal && shard_owner(summing->trace, track.shard) == summing->wish->shard)
-            tracks[count++] = i;
-    }
-    *ret_count = count;
-    return GAIT_OK;
-}
-
-static int see_others(struct op_summing *summing, const struct gait_query *query)
-{
-    struct gait_cursor *cursor = NULL;
-    struct gait_event event;
-    int status = gait_cursor_open(summing->trace, query, &cursor);
-    while (!status && (status = gait_cursor_next(cursor, &event)) == 1)
-        status = see_other(summing, &event);
-    gait_cursor_close(cursor);
-    return status ? status : op_memory_sum(&summing->blocks.memory);
+    return ARRAY_ADD(summing->lone, summing->lone_count, summing->lone_room, MOST_OPEN,
+                     &(struct op_lone){first, event->site});
 }
 
 static int add_lone(struct op_summing *summing)
@@ -360,13 +319,13 @@ static int read_others(struct op_summing *summing)
                                         1u << GAIT_KIND_ASYNC,
                                .since_ns = wish->windows[0].begin_ns,
                                .until_ns = wish->windows[wish->window_count - 1].end_ns};
-    uint32_t *tracks = calloc((size_t)gait_trace_track_count(summing->trace) + 1, sizeof *tracks);
-    int status = tracks ? list_tracks(summing, tracks, &query.track_count)
-                        : fail(GAIT_ERR_MEMORY, "no memory to read ops");
-    query.tracks = tracks;
-    if (!status && query.track_count)
-        status = see_others(summing, &query);
-    free(tracks);
+    struct event_feed others = {.cursor = NULL};
+    int status = event_feed_open(&others, summing->trace, wish->shard, &query);
+    if (!status)
+        status = event_feed_until(&others, INT64_MAX, see_other, summing);
+    event_feed_close(&others);
+    if (!status)
+        status = op_memory_sum(&summing->blocks.memory);
     return status ? status : add_lone(summing);
 }
 

@@ -42,7 +42,6 @@ static int learn_forwards(struct op_threads *look, const struct gait_op *ops, si
 
 static int vote(struct op_threads *look, uint64_t number, uint64_t thread)
 {
-    const struct array_shape shape = {sizeof *look->votes, MOST_PAIRS};
     const uint64_t pair[2] = {number, thread};
     const size_t known_numbers = look->numbers.count, known_pairs = look->pairs.count;
     uint32_t place, index;
@@ -50,9 +49,9 @@ static int vote(struct op_threads *look, uint64_t number, uint64_t thread)
     if (!status)
         status = tuple_map_add(&look->pairs, pair, &index);
     if (!status)
-        status = array_reserve((void **)&look->best, &look->best_room, (size_t)place + 1, shape);
+        status = ARRAY_RESERVE(look->best, look->best_room, (size_t)place + 1, MOST_PAIRS);
     if (!status)
-        status = array_reserve((void **)&look->votes, &look->vote_room, (size_t)index + 1, shape);
+        status = ARRAY_RESERVE(look->votes, look->vote_room, (size_t)index + 1, MOST_PAIRS);
     if (status)
         return status;
     if (place == known_numbers)

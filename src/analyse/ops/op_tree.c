@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyse/ops/op_list.h"
+#include "base/array.h"
 #include "base/fail.h"
 
 struct placed {
@@ -19,18 +20,15 @@ struct placed {
 static int by_thread(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
+    RETURN_IF_APART(a->thread, b->thread);
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
 static int by_start(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
-    if (a->start_us != b->start_us)
-        return a->start_us < b->start_us ? -1 : 1;
-    if (a->end_us != b->end_us)
-        return a->end_us > b->end_us ? -1 : 1;
+    RETURN_IF_APART(a->start_us, b->start_us);
+    RETURN_IF_APART(b->end_us, a->end_us);
     return a->place < b->place ? -1 : a->place > b->place;
 }
 

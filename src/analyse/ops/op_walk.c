@@ -13,6 +13,7 @@
 #include "facts/facts.h"
 #include "facts/feed.h"
 #include "load/arg_keys.h"
+#include "load/order/event_feed.h"
 
 enum { MOST_OPEN = 1 << 16 };
 
@@ -39,10 +40,8 @@ struct walking {
     struct feed feed;
     uint8_t *kinds; // of a site, for the feed
     struct arg_keys keys;
-    struct gait_cursor *memory; // allocations; NULL: of no interest
-    struct gait_event due;      // the next one
-    int has_due;
-    struct tuple_map nodes; // autograd nodes to the module of their forward
+    struct event_feed memory; // allocations
+    struct tuple_map nodes;   // autograd nodes to the module of their forward
     uint32_t *node_modules;
     size_t node_room;
 };
@@ -63,11 +62,9 @@ static struct torch_place place_of(const struct walk_track *track)
 static int enter(struct walk_track *track, const struct gait_event *event, bool is_op,
                  struct torch_place inside)
 {
-    const struct array_shape spans = {sizeof *track->open, MOST_OPEN};
-    const struct array_shape ops = {sizeof *track->ops, MOST_OPEN};
-    int status = array_reserve((void **)&track->open, &track->room, track->count + 1, spans);
+    int status = ARRAY_RESERVE(track->open, track->room, track->count + 1, MOST_OPEN);
     if (!status)
-        status = array_reserve((void **)&track->ops, &track->op_room, track->op_count + 1, ops);
+        status = ARRAY_RESERVE(track->ops, track->op_room, track->op_count + 1, MOST_OPEN);
     if (status)
         return status;
     const int64_t end_ns =
@@ -81,13 +78,12 @@ static int enter(struct walk_track *track, const struct gait_event *event, bool 
 // Of forward ops the last one with a number made the node of that number.
 static int note_module(struct walking *walking, int64_t seq, uint32_t module)
 {
-    const struct array_shape shape = {sizeof *walking->node_modules, UINT32_MAX};
     const uint64_t key = (uint64_t)seq;
     uint32_t index;
     int status = tuple_map_add(&walking->nodes, &key, &index);
     if (!status)
-        status = array_reserve((void **)&walking->node_modules, &walking->node_room,
-                               walking->nodes.count, shape);
+        status = ARRAY_RESERVE(walking->node_modules, walking->node_room, walking->nodes.count,
+                               UINT32_MAX);
     if (!status)
         walking->node_modules[index] = module;
     return status;
@@ -199,40 +195,22 @@ static int see_span(struct walking *walking, const struct fact_slice *slice,
     return enter(track, &event, false, inside);
 }
 
-// Those that come before a span that starts then.
-static int see_memory(struct walking *walking, int64_t until_ns)
+static int see_memory(void *context, const struct gait_event *event)
 {
-    int status = GAIT_OK;
-    while (!status && walking->has_due && walking->due.start_ns < until_ns) {
-        struct walk_track *track = &walking->tracks[walking->due.track];
-        leave_ended(track, walking->due.start_ns);
-        const struct torch_event seen = {
-            &walking->due, place_of(track), {track->ops, track->op_count}};
-        status = show(walking->walk, &seen);
-        if (status)
-            break;
-        const int is_more = gait_cursor_next(walking->memory, &walking->due);
-        status = is_more < 0 ? is_more : GAIT_OK;
-        walking->has_due = is_more == 1;
-    }
-    return status;
-}
-
-static int begin(void *made, const struct gait_trace *trace, uint32_t shard, void *answer)
-{
-    (void)trace;
-    (void)shard;
-    *(struct walking **)made = answer;
-    return GAIT_OK;
+    const struct walking *walking = context;
+    struct walk_track *track = &walking->tracks[event->track];
+    leave_ended(track, event->start_ns);
+    const struct torch_event seen = {event, place_of(track), {track->ops, track->op_count}};
+    return show(walking->walk, &seen);
 }
 
 static int add_slice(void *made, const struct fact_slice *slice)
 {
-    struct walking *walking = *(struct walking **)made;
+    struct walking *walking = made;
     const struct feed_head *head;
     int status = feed_begin(&walking->feed, slice, walking->kinds);
     while (!status && (head = feed_next(&walking->feed))) {
-        status = see_memory(walking, head->start_ns);
+        status = event_feed_until(&walking->memory, head->start_ns, see_memory, walking);
         if (!status)
             status = see_span(walking, slice, head);
     }
@@ -241,34 +219,16 @@ static int add_slice(void *made, const struct fact_slice *slice)
 
 static int end(void *made)
 {
-    return see_memory(*(struct walking **)made, INT64_MAX);
+    struct walking *walking = made;
+    return event_feed_until(&walking->memory, INT64_MAX, see_memory, walking);
 }
 
 static const struct fact_consumer consumer = {
     .name = "op walk",
     .columns = FACT_ARGS,
-    .part_bytes = sizeof(struct walking *),
-    .begin = begin,
     .slice = add_slice,
     .end = end,
 };
-
-static int list_tracks(const struct op_walk *walk, uint32_t *tracks, uint32_t *ret_count)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < walk->survey->track_count; i++) {
-        struct gait_track_info info;
-        if (walk->survey->shard_of[i] != walk->shard)
-            continue;
-        const int status = gait_trace_track(walk->trace, i, &info);
-        if (status)
-            return status;
-        if (!info.internal)
-            tracks[count++] = i;
-    }
-    *ret_count = count;
-    return GAIT_OK;
-}
 
 // The time that any of the walkers wants.
 static void choose_time(const struct op_walk *walk, struct gait_query *query)
@@ -284,33 +244,17 @@ static void choose_time(const struct op_walk *walk, struct gait_query *query)
     }
 }
 
-static int open_memory(struct walking *walking, const struct gait_query *query)
-{
-    const int status = gait_cursor_open(walking->walk->trace, query, &walking->memory);
-    if (status)
-        return status;
-    walking->has_due = gait_cursor_next(walking->memory, &walking->due);
-    return walking->has_due < 0 ? walking->has_due : GAIT_OK;
-}
-
 static int read_all(struct walking *walking)
 {
     const struct op_walk *walk = walking->walk;
     const struct fact_ask ask = {&consumer, walking};
     const struct fact_range range = {.shard = walk->shard};
     struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_MEMORY};
-    uint32_t *tracks = malloc(((size_t)walk->survey->track_count + 1) * sizeof *tracks);
-    if (!tracks)
-        return fail(GAIT_ERR_MEMORY, "no memory to walk through ops");
-    int status = list_tracks(walk, tracks, &query.track_count);
-    query.tracks = tracks;
     choose_time(walk, &query);
-    if (!status && query.track_count)
-        status = open_memory(walking, &query);
+    int status = event_feed_open(&walking->memory, walk->trace, walk->shard, &query);
     if (!status)
         status = facts_run_rank(walk->trace, &range, &ask, 1);
-    gait_cursor_close(walking->memory);
-    free(tracks);
+    event_feed_close(&walking->memory);
     return status;
 }
 

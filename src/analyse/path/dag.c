@@ -22,8 +22,7 @@ void dag_finish(struct dag *dag)
 
 int dag_add_node(struct dag *dag, struct dag_node node, uint32_t *ret_node)
 {
-    const struct array_shape shape = {sizeof *dag->nodes, MOST_NODES};
-    int status = array_reserve((void **)&dag->nodes, &dag->capacity, dag->count + 1, shape);
+    int status = ARRAY_RESERVE(dag->nodes, dag->capacity, dag->count + 1, MOST_NODES);
     if (status)
         return status;
     *ret_node = (uint32_t)dag->count;
@@ -33,11 +32,10 @@ int dag_add_node(struct dag *dag, struct dag_node node, uint32_t *ret_node)
 
 int dag_add_edge(struct dag *dag, uint32_t from, uint32_t to, uint8_t kind)
 {
-    const struct array_shape shape = {sizeof *dag->edges, MOST_NODES};
     if (from == DAG_NO_NODE || to == DAG_NO_NODE)
         return GAIT_OK;
-    return array_add((void **)&dag->edges, &dag->edge_count, &dag->edge_capacity,
-                     &(struct dag_edge){0, from, to, kind}, shape);
+    return ARRAY_ADD(dag->edges, dag->edge_count, dag->edge_capacity, MOST_NODES,
+                     &(struct dag_edge){0, from, to, kind});
 }
 
 static int64_t end_of(const struct dag *dag, uint32_t node)
@@ -56,10 +54,8 @@ struct placed {
 static int by_place(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    RETURN_IF_APART(a->end_ns, b->end_ns);
+    RETURN_IF_APART(a->start_ns, b->start_ns);
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
@@ -78,8 +74,7 @@ static int find_order(struct dag *dag)
     }
     for (size_t i = 0; i < dag->count; i++)
         places[i] = place_of(dag, (uint32_t)i);
-    if (dag->count)
-        qsort(places, dag->count, sizeof *places, by_place);
+    ARRAY_SORT(places, dag->count, by_place);
     for (size_t i = 0; i < dag->count; i++)
         dag->order[i] = places[i].node;
     free(places);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyse/path/dag.h"
+#include "base/array.h"
 #include "base/fail.h"
 
 // Work that begins so soon behind work of another stream may have waited for it.
@@ -28,8 +29,7 @@ struct ending {
 static int by_end(const void *left, const void *right)
 {
     const struct ending *a = left, *b = right;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
+    RETURN_IF_APART(a->end_ns, b->end_ns);
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
@@ -44,8 +44,7 @@ static int order_ends(struct path_devices *devices)
     }
     for (size_t i = 0; i < count; i++)
         endings[i] = (struct ending){devices->rows->rows[i].end_ns, (uint32_t)i};
-    if (count)
-        qsort(endings, count, sizeof *endings, by_end);
+    ARRAY_SORT(endings, count, by_end);
     for (size_t i = 0; i < count; i++)
         devices->by_end[i] = endings[i].row;
     free(endings);

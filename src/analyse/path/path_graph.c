@@ -16,9 +16,7 @@ enum { MOST_NODES = 1 << 28 };
 int path_graph_add(struct path_graph *graph, const struct path_node *node, struct dag_node times,
                    uint32_t *ret_node)
 {
-    const struct array_shape shape = {sizeof *graph->nodes, MOST_NODES};
-    int status =
-        array_reserve((void **)&graph->nodes, &graph->capacity, graph->dag.count + 1, shape);
+    int status = ARRAY_RESERVE(graph->nodes, graph->capacity, graph->dag.count + 1, MOST_NODES);
     if (!status)
         status = dag_add_node(&graph->dag, times, ret_node);
     if (!status)
@@ -28,26 +26,22 @@ int path_graph_add(struct path_graph *graph, const struct path_node *node, struc
 
 int path_graph_place(struct path_graph *graph, uint32_t track, uint32_t node)
 {
-    const struct array_shape shape = {sizeof *graph->places, MOST_NODES};
     const struct dag_node *times = &graph->dag.nodes[node];
-    return array_add((void **)&graph->places, &graph->place_count, &graph->place_capacity,
-                     &(struct path_place){times->start_ns + times->work_ns, track, node}, shape);
+    return ARRAY_ADD(graph->places, graph->place_count, graph->place_capacity, MOST_NODES,
+                     &(struct path_place){times->start_ns + times->work_ns, track, node});
 }
 
 int path_graph_collective(struct path_graph *graph, const struct path_collective *row)
 {
-    const struct array_shape shape = {sizeof *graph->collectives, MOST_NODES};
-    return array_add((void **)&graph->collectives, &graph->collective_count,
-                     &graph->collective_capacity, row, shape);
+    return ARRAY_ADD(graph->collectives, graph->collective_count, graph->collective_capacity,
+                     MOST_NODES, row);
 }
 
 static int by_track_end(const void *left, const void *right)
 {
     const struct path_place *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
+    RETURN_IF_APART(a->end_ns, b->end_ns);
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
@@ -125,11 +119,10 @@ static int stand_in(struct path_graph *graph, const struct part *part)
             if (track.rows[at].end_ns > step.end_ns)
                 step.end_ns = track.rows[at].end_ns;
     }
-    const struct array_shape shape = {sizeof *graph->marks.steps, MOST_NODES};
     if (!most || step.end_ns <= step.start_ns)
         return GAIT_OK;
-    return array_add((void **)&graph->marks.steps, &graph->marks.step_count,
-                     &graph->marks.step_capacity, &step, shape);
+    return ARRAY_ADD(graph->marks.steps, graph->marks.step_count, graph->marks.step_capacity,
+                     MOST_NODES, &step);
 }
 
 // The thread with most steps.

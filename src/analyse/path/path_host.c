@@ -296,15 +296,13 @@ static int by_start(const void *left, const void *right)
 
 static int add_outer(struct path_list *engine, const struct path_list *track)
 {
-    const struct array_shape shape = {sizeof *engine->rows, 1 << 28};
     int64_t end_ns = INT64_MIN;
     int status = GAIT_OK;
     for (size_t i = 0; i < track->count && !status; i++) {
         if (track->rows[i].start_ns < end_ns)
             continue;
         end_ns = track->rows[i].end_ns;
-        status = array_add((void **)&engine->rows, &engine->count, &engine->capacity,
-                           &track->rows[i], shape);
+        status = ARRAY_ADD(engine->rows, engine->count, engine->capacity, 1 << 28, &track->rows[i]);
     }
     return status;
 }
@@ -323,8 +321,7 @@ static int find_engine(const struct path_process *process, struct path_list *eng
         if (is_engine && host->rows[i].track != process->track)
             status = add_outer(engine, &track);
     }
-    if (engine->count)
-        qsort(engine->rows, engine->count, sizeof *engine->rows, by_start);
+    ARRAY_SORT(engine->rows, engine->count, by_start);
     return status;
 }
 

@@ -30,7 +30,6 @@ struct phases {
 static int add_phase(struct path_marks *marks, const struct phases *phases, uint32_t track,
                      const struct torch_piece *piece)
 {
-    const struct array_shape shape = {sizeof *marks->phases, MOST_MARKS};
     struct path_phase *last = marks->phase_count ? &marks->phases[marks->phase_count - 1] : NULL;
     const int64_t end_ns = piece->start_ns + (int64_t)piece->ns;
     const char *name = phases->names.names[piece->phase];
@@ -39,15 +38,14 @@ static int add_phase(struct path_marks *marks, const struct phases *phases, uint
         last->end_ns = end_ns;
         return GAIT_OK;
     }
-    return array_add((void **)&marks->phases, &marks->phase_count, &marks->phase_capacity,
+    return ARRAY_ADD(marks->phases, marks->phase_count, marks->phase_capacity, MOST_MARKS,
                      &(struct path_phase){.start_ns = piece->start_ns,
                                           .end_ns = end_ns,
                                           .name = name,
                                           .window = piece->window,
                                           .track = track,
                                           .mask = phases->masks[piece->phase],
-                                          .is_communication = piece->phase == TORCH_COMMUNICATION},
-                     shape);
+                                          .is_communication = piece->phase == TORCH_COMMUNICATION});
 }
 
 static int add_rank(struct path_marks *marks, const struct phases *phases,
@@ -64,8 +62,7 @@ static int add_rank(struct path_marks *marks, const struct phases *phases,
 static int by_phase_start(const void *left, const void *right)
 {
     const struct path_phase *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
@@ -95,8 +92,7 @@ static int read_phases(struct path_marks *marks, struct gait_trace *trace,
         phases.masks[i] = path_scales_match(scales, phases.names.names[i]);
     for (size_t i = 0; i < phases.ranks.count && !status; i++)
         status = add_rank(marks, &phases, &phases.ranks.rows[i]);
-    if (marks->phase_count)
-        qsort(marks->phases, marks->phase_count, sizeof *marks->phases, by_phase_start);
+    ARRAY_SORT(marks->phases, marks->phase_count, by_phase_start);
     torch_ranks_finish(&phases.ranks);
     inventory_finish(&phases.survey);
     torch_phases_finish(&phases.names);
@@ -105,63 +101,34 @@ static int read_phases(struct path_marks *marks, struct gait_trace *trace,
 
 // --- steps -----------------------------------------------------------------------------
 
-struct reading {
-    struct path_marks *marks;
-    int status;
-};
-
-static void add_step(const struct gait_event *event, uint32_t shard, void *context)
+static int add_step(void *context, const struct gait_event *event, uint32_t shard)
 {
-    struct reading *reading = context;
-    struct path_marks *marks = reading->marks;
-    const struct array_shape shape = {sizeof *marks->steps, MOST_MARKS};
+    struct path_marks *marks = context;
     struct path_step step = {.start_ns = event->start_ns,
                              .number = event->id,
                              .name = event->kind == GAIT_KIND_SPAN ? event->name : "",
                              .track = event->track,
                              .shard = shard};
-    if (reading->status || event->duration_ns <= 0 ||
+    if (event->duration_ns <= 0 ||
         __builtin_add_overflow(event->start_ns, event->duration_ns, &step.end_ns) ||
         !path_time_is_sane(step.start_ns, step.end_ns))
-        return;
-    reading->status =
-        array_add((void **)&marks->steps, &marks->step_count, &marks->step_capacity, &step, shape);
+        return GAIT_OK;
+    return ARRAY_ADD(marks->steps, marks->step_count, marks->step_capacity, MOST_MARKS, &step);
 }
 
 static int by_track_start(const void *left, const void *right)
 {
     const struct path_step *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
+    RETURN_IF_APART(a->start_ns, b->start_ns);
     return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
-}
-
-// Of a process whose trace numbers its steps, those alone count.
-static int leave_numbered(struct path_marks *marks, uint32_t shard_count)
-{
-    bool *is_numbered = calloc((size_t)shard_count + 1, sizeof *is_numbered);
-    size_t kept = 0;
-    if (!is_numbered)
-        return fail(GAIT_ERR_MEMORY, "no memory for %u processes", shard_count);
-    for (size_t i = 0; i < marks->step_count; i++)
-        if (*marks->steps[i].name)
-            is_numbered[marks->steps[i].shard] = true;
-    for (size_t i = 0; i < marks->step_count; i++)
-        if (*marks->steps[i].name || !is_numbered[marks->steps[i].shard])
-            marks->steps[kept++] = marks->steps[i];
-    marks->step_count = kept;
-    free(is_numbered);
-    return GAIT_OK;
 }
 
 // In order, and apart: of two that overlap the first is kept.
 static void settle_steps(struct path_marks *marks)
 {
     size_t kept = 0;
-    if (marks->step_count)
-        qsort(marks->steps, marks->step_count, sizeof *marks->steps, by_track_start);
+    ARRAY_SORT(marks->steps, marks->step_count, by_track_start);
     for (size_t i = 0; i < marks->step_count; i++) {
         const struct path_step *step = &marks->steps[i];
         const struct path_step *last = kept ? &marks->steps[kept - 1] : NULL;
@@ -173,15 +140,10 @@ static void settle_steps(struct path_marks *marks)
 
 int path_marks_make(struct path_marks *marks, struct gait_trace *trace, struct path_scales *scales)
 {
-    struct reading reading = {marks, GAIT_OK};
     *marks = (struct path_marks){.step_count = 0};
     int status = read_phases(marks, trace, scales);
     if (!status)
-        status = each_step(trace, add_step, &reading);
-    if (!status)
-        status = reading.status;
-    if (!status)
-        status = leave_numbered(marks, gait_trace_shard_count(trace));
+        status = each_step(trace, true, add_step, marks);
     settle_steps(marks);
     if (status)
         path_marks_finish(marks);

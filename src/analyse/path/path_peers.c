@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/device/collectives.h"
+#include "base/array.h"
 #include "base/fail.h"
 
 // --- which are one ---------------------------------------------------------------------
@@ -16,20 +17,16 @@ static int by_group(const void *left, const void *right)
     const struct path_collective *a = left, *b = right;
     if (a->group != b->group)
         return (uintptr_t)a->group < (uintptr_t)b->group ? -1 : 1;
-    if (a->step != b->step)
-        return a->step < b->step ? -1 : 1;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
+    RETURN_IF_APART(a->step, b->step);
+    RETURN_IF_APART(a->number, b->number);
     return a->shard < b->shard ? -1 : a->shard > b->shard;
 }
 
 static int by_shard_step(const void *left, const void *right)
 {
     const struct path_collective *a = left, *b = right;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
-    if (a->step != b->step)
-        return a->step < b->step ? -1 : 1;
+    RETURN_IF_APART(a->shard, b->shard);
+    RETURN_IF_APART(a->step, b->step);
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
@@ -38,9 +35,7 @@ static void number_in_steps(struct path_graph *graph)
 {
     uint64_t number = 0, last_step = UINT64_MAX;
     uint32_t last_shard = UINT32_MAX;
-    if (graph->collective_count)
-        qsort(graph->collectives, graph->collective_count, sizeof *graph->collectives,
-              by_shard_step);
+    ARRAY_SORT(graph->collectives, graph->collective_count, by_shard_step);
     for (size_t i = 0; i < graph->collective_count; i++) {
         struct path_collective *row = &graph->collectives[i];
         number = row->shard == last_shard && row->step == last_step ? number + 1 : 0;
@@ -59,10 +54,8 @@ struct kernel {
 static int by_rank_start(const void *left, const void *right)
 {
     const struct kernel *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    RETURN_IF_APART(a->rank, b->rank);
+    RETURN_IF_APART(a->start_ns, b->start_ns);
     return a->ns < b->ns ? -1 : a->ns > b->ns;
 }
 
@@ -82,8 +75,7 @@ static int list_kernels(const struct path_graph *graph, struct kernel **ret_kern
             info.rank < 0 ? (int64_t)node->shard : info.rank, graph->dag.nodes[i].start_ns,
             (uint64_t)graph->dag.nodes[i].work_ns, (uint32_t)i, node->shard};
     }
-    if (count)
-        qsort(kernels, count, sizeof *kernels, by_rank_start);
+    ARRAY_SORT(kernels, count, by_rank_start);
     *ret_kernels = kernels;
     *ret_count = count;
     return GAIT_OK;
@@ -270,8 +262,7 @@ int path_peers_link(struct path_graph *graph, struct gait_trace *trace)
     int status = collectives_make(&calls, trace, NULL);
     if (!status)
         status = add_kernels(graph, &calls);
-    if (graph->collective_count)
-        qsort(graph->collectives, graph->collective_count, sizeof *graph->collectives, by_group);
+    ARRAY_SORT(graph->collectives, graph->collective_count, by_group);
     for (size_t i = 0, behind; i < graph->collective_count && !status; i = behind) {
         behind = end_of_step(graph, i);
         status = join_step(&joining, i, behind);

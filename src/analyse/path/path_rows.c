@@ -73,8 +73,7 @@ static bool is_of_thread(enum role role)
 
 static int add(struct path_list *list, const struct path_span *row)
 {
-    const struct array_shape shape = {sizeof *list->rows, MOST_ROWS};
-    return array_add((void **)&list->rows, &list->count, &list->capacity, row, shape);
+    return ARRAY_ADD(list->rows, list->count, list->capacity, MOST_ROWS, row);
 }
 
 static int add_row(struct path_rows *rows, uint32_t track, const struct fact_row *fact)
@@ -106,16 +105,14 @@ int path_rows_add(struct path_rows *rows, const struct fact_slice *slice)
 
 static int by_time(const struct path_span *a, const struct path_span *b)
 {
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    RETURN_IF_APART(a->start_ns, b->start_ns);
     return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
 }
 
 static int by_track_time(const void *left, const void *right)
 {
     const struct path_span *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
     return by_time(a, b);
 }
 
@@ -134,12 +131,9 @@ static int by_link(const void *left, const void *right)
 
 void path_rows_sort(struct path_rows *rows)
 {
-    if (rows->host.count)
-        qsort(rows->host.rows, rows->host.count, sizeof *rows->host.rows, by_track_time);
-    if (rows->device.count)
-        qsort(rows->device.rows, rows->device.count, sizeof *rows->device.rows, by_start);
-    if (rows->calls.count)
-        qsort(rows->calls.rows, rows->calls.count, sizeof *rows->calls.rows, by_link);
+    ARRAY_SORT(rows->host.rows, rows->host.count, by_track_time);
+    ARRAY_SORT(rows->device.rows, rows->device.count, by_start);
+    ARRAY_SORT(rows->calls.rows, rows->calls.count, by_link);
 }
 
 void path_rows_finish(struct path_rows *rows)

@@ -18,10 +18,9 @@ void path_sums_finish(struct path_sums *sums)
 
 static int add(struct path_sums *sums, const struct path_sum *row)
 {
-    const struct array_shape shape = {sizeof *sums->rows, MOST_SUMS};
     if (!row->ns)
         return GAIT_OK;
-    return array_add((void **)&sums->rows, &sums->count, &sums->capacity, row, shape);
+    return ARRAY_ADD(sums->rows, sums->count, sums->capacity, MOST_SUMS, row);
 }
 
 int path_sums_join(struct path_sums *sums, const struct path_sums *others)
@@ -79,18 +78,15 @@ int path_sums_add(struct path_sums *sums, const struct path_graph *graph, const 
 static int by_key(const void *left, const void *right)
 {
     const struct path_sum *a = left, *b = right;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
+    RETURN_IF_APART(a->kind, b->kind);
+    RETURN_IF_APART(a->shard, b->shard);
     return strcmp(a->name, b->name);
 }
 
 static int by_time(const void *left, const void *right)
 {
     const struct path_sum *a = left, *b = right;
-    if (a->ns != b->ns)
-        return a->ns > b->ns ? -1 : 1;
+    RETURN_IF_APART(b->ns, a->ns);
     return by_key(left, right);
 }
 

@@ -9,10 +9,12 @@
 #include "analyse/ledger/run_ledger.h"
 #include "analyse/report/torch_report.h"
 #include "analyse/verdict/run_verdict.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "facts/facts.h"
+#include "load/order/event_feed.h"
 #include "load/pass/pass.h"
 #include "vocabulary/metadata.h"
 #include "vocabulary/meters.h"
@@ -209,8 +211,9 @@ static struct report_drop *find_drop(struct drop_search *search, uint32_t place,
     return drop;
 }
 
-static int add_drop(struct drop_search *search, const struct gait_event *event)
+static int add_drop(void *context, const struct gait_event *event)
 {
+    struct drop_search *search = context;
     uint32_t place = event->track < search->track_count ? search->place_of[event->track]
                                                         : (uint32_t)search->report->thread_count;
     struct report_drop *drop = find_drop(search, place, event->name ? event->name : "");
@@ -232,36 +235,21 @@ static int read_drops(struct run_report *report, struct gait_trace *trace)
 {
     const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_DROP};
     struct drop_search search;
-    struct gait_cursor *cursor;
-    struct gait_event event;
-    int status = drop_search_init(&search, report, gait_trace_track_count(trace));
-    if (!status)
-        status = gait_cursor_open(trace, &query, &cursor);
-    if (status)
-        return status;
-    while ((status = gait_cursor_next(cursor, &event)) > 0) {
-        status = add_drop(&search, &event);
-        if (status)
-            break;
-    }
-    gait_cursor_close(cursor);
-    return status;
+    const int status = drop_search_init(&search, report, gait_trace_track_count(trace));
+    return status ? status : each_event(trace, &query, add_drop, &search);
 }
 
 static int by_busy(const void *left, const void *right)
 {
     const struct report_thread *a = left, *b = right;
-    if (a->busy_ns != b->busy_ns)
-        return a->busy_ns > b->busy_ns ? -1 : 1;
-    if (a->info.events != b->info.events)
-        return a->info.events > b->info.events ? -1 : 1;
+    RETURN_IF_APART(b->busy_ns, a->busy_ns);
+    RETURN_IF_APART(b->info.events, a->info.events);
     return a->track < b->track ? -1 : 1;
 }
 
 static void sort_threads(struct run_report *report)
 {
-    if (report->thread_count)
-        qsort(report->threads, report->thread_count, sizeof *report->threads, by_busy);
+    ARRAY_SORT(report->threads, report->thread_count, by_busy);
     for (size_t i = 0; i < report->thread_count; i++)
         if (report->threads[i].is_main)
             report->main_thread = &report->threads[i];
@@ -274,9 +262,10 @@ static int read_marks(struct run_report *report, struct gait_trace *trace, struc
     struct fact_ask devices[DEVICE_RUN_ASKS];
     struct pass_ask asks[1 + TORCH_REPORT_ASKS] = {{&run_marks_analysis, marks}};
     const size_t count = 1 + torch_report_asks(torch, asks + 1);
-    device_run_ask(&report->devices, devices);
-    return facts_run_with(trace, devices, recorded_steps_are_named(trace) ? DEVICE_RUN_ASKS : 0,
-                          asks, count);
+    if (!recorded_steps_are_named(trace))
+        return pass_run(trace, asks, count);
+    const int status = device_run_ask(&report->devices, trace, devices);
+    return status ? status : facts_run_with(trace, devices, DEVICE_RUN_ASKS, asks, count);
 }
 
 // Each frame is read once here, and at most twice more: for the ledger's spans, or for the ops of
@@ -319,8 +308,10 @@ static int read_events(struct run_report *report, struct gait_trace *trace)
 static int read_devices(struct run_report *report, struct gait_trace *trace)
 {
     struct fact_ask asks[DEVICE_RUN_ASKS];
-    device_run_ask(&report->devices, asks);
-    return recorded_steps_are_named(trace) ? GAIT_OK : facts_run(trace, asks, DEVICE_RUN_ASKS);
+    if (recorded_steps_are_named(trace))
+        return GAIT_OK;
+    const int status = device_run_ask(&report->devices, trace, asks);
+    return status ? status : facts_run(trace, asks, DEVICE_RUN_ASKS);
 }
 
 // A file that was not closed lacks its end only.

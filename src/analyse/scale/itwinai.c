@@ -109,12 +109,11 @@ static int64_t id_of(const struct gait_arg *arg)
 
 static int find_called(struct part *part, int64_t id, struct called **ret_called)
 {
-    const struct array_shape shape = {sizeof *part->called, MOST_ROWS};
     const struct called fresh = {.id = id, .site = GAIT_NO_SITE};
     const uint32_t hash = (uint32_t)hash_mix(0, (uint64_t)id);
     int status = hash_index_reserve(&part->index, FIRST_ROOM);
     if (!status)
-        status = array_reserve((void **)&part->called, &part->capacity, part->count + 1, shape);
+        status = ARRAY_RESERVE(part->called, part->capacity, part->count + 1, MOST_ROWS);
     if (status)
         return status;
     size_t at = hash_index_first(&part->index, hash);
@@ -185,7 +184,6 @@ static int add_slice(void *made, const struct fact_slice *slice)
 
 static int merge(void *opaque, void *made)
 {
-    const struct array_shape shape = {sizeof(struct itwinai_rank), MOST_ROWS};
     struct itwinai_run *run = opaque;
     struct part *part = made;
     int status = GAIT_OK;
@@ -199,7 +197,7 @@ static int merge(void *opaque, void *made)
     run->all.computation_ns += rank.sums.computation_ns;
     run->all.total_ns += rank.sums.total_ns;
     run->all.communication_ns += rank.sums.communication_ns;
-    return array_add((void **)&run->ranks, &run->count, &run->capacity, &rank, shape);
+    return ARRAY_ADD(run->ranks, run->count, run->capacity, MOST_ROWS, &rank);
 }
 
 static void drop(void *made)

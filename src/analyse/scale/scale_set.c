@@ -72,16 +72,12 @@ struct scale_run *scale_set_find(struct scale_set *set, const struct scale_run *
 
 int scale_run_add_epoch(struct scale_run *run, double seconds)
 {
-    const struct array_shape shape = {.item_bytes = sizeof *run->epochs_s, .limit = MOST_EPOCHS};
-    return array_add((void **)&run->epochs_s, &run->epoch_count, &run->epoch_capacity, &seconds,
-                     shape);
+    return ARRAY_ADD(run->epochs_s, run->epoch_count, run->epoch_capacity, MOST_EPOCHS, &seconds);
 }
 
 int scale_set_skip(struct scale_set *set, const char *path, const char *why)
 {
-    const struct array_shape shape = {.item_bytes = sizeof *set->skips, .limit = MOST_RUNS};
-    int status =
-        array_reserve((void **)&set->skips, &set->skip_capacity, set->skip_count + 1, shape);
+    int status = ARRAY_RESERVE(set->skips, set->skip_capacity, set->skip_count + 1, MOST_RUNS);
     if (status)
         return status;
     const struct scale_skip skip = {scale_set_text(set, path), scale_set_text(set, why)};

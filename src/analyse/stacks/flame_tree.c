@@ -196,11 +196,9 @@ static int add_child(struct growing *growing, const struct flame_node *child,
                      const struct span *span)
 {
     struct flame_tree *tree = growing->tree;
-    int status = array_reserve((void **)&tree->nodes, &tree->capacity, tree->count + 1,
-                               (struct array_shape){sizeof *tree->nodes, NODE_LIMIT});
+    int status = ARRAY_RESERVE(tree->nodes, tree->capacity, tree->count + 1, NODE_LIMIT);
     if (status == 0)
-        status = array_reserve((void **)&growing->spans, &growing->span_room, tree->count + 1,
-                               (struct array_shape){sizeof *growing->spans, NODE_LIMIT});
+        status = ARRAY_RESERVE(growing->spans, growing->span_room, tree->count + 1, NODE_LIMIT);
     if (status)
         return status;
     tree->depth = child->depth > tree->depth ? child->depth : tree->depth;
@@ -254,16 +252,14 @@ int flame_tree_make(const struct stack_set *set, const struct stack_set *before,
                     const struct flame_options *options, struct flame_tree *ret_tree)
 {
     struct flame_tree tree = {.has_before = before};
-    int status = array_reserve((void **)&tree.nodes, &tree.capacity, 1,
-                               (struct array_shape){sizeof *tree.nodes, NODE_LIMIT});
+    int status = ARRAY_RESERVE(tree.nodes, tree.capacity, 1, NODE_LIMIT);
     if (status)
         return status;
     tree.nodes[0] = (struct flame_node){.frame = {"all", "", 0, FRAME_NONE}};
     tree.count = 1;
     const struct stack_set *const sets[2] = {set, before};
     struct growing growing = {.tree = &tree, .sets = sets};
-    status = array_reserve((void **)&growing.spans, &growing.span_room, 1,
-                           (struct array_shape){sizeof *growing.spans, NODE_LIMIT});
+    status = ARRAY_RESERVE(growing.spans, growing.span_room, 1, NODE_LIMIT);
     if (status == 0)
         status = grow(&growing, options);
     finish_growing(&growing);

@@ -83,8 +83,7 @@ static int add_row(struct making *making, const struct stack_entry *entry)
     row.group = group_of(making, entry);
     if (!row.group)
         return GAIT_ERR_MEMORY; // the story is told
-    int status = array_reserve((void **)&report->rows, &report->capacity, report->count + 1,
-                               (struct array_shape){sizeof row, ROW_LIMIT});
+    int status = ARRAY_RESERVE(report->rows, report->capacity, report->count + 1, ROW_LIMIT);
     if (status == 0) {
         report->rows[report->count++] = row;
         report->samples += row.count * row.times;
@@ -174,8 +173,7 @@ int leaf_report_make(const struct stack_set *set, const struct leaf_options *opt
     }
     if (options->is_aggregated && report->count)
         aggregate(report);
-    if (report->count)
-        qsort(report->rows, report->count, sizeof *report->rows, by_count);
+    ARRAY_SORT(report->rows, report->count, by_count);
     set_shares(report);
     *ret_report = *report;
     return 0;

@@ -157,8 +157,7 @@ static const struct text_met *met_before(const struct stack_set *set, struct sli
 
 static int remember(struct stack_set *set, struct slice text, struct text_met *frame, size_t place)
 {
-    int status = array_reserve((void **)&set->texts_met, &set->text_capacity, set->text_count + 1,
-                               (struct array_shape){sizeof *set->texts_met, TEXT_LIMIT});
+    int status = ARRAY_RESERVE(set->texts_met, set->text_capacity, set->text_count + 1, TEXT_LIMIT);
     if (status)
         return status;
     frame->text = arena_text(&set->arena, text.bytes, text.count);

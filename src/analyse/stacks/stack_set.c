@@ -67,8 +67,7 @@ int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t 
     while (index->places[at].row && !is_same_frame(&set->frames[index->places[at].row - 1], frame))
         at = hash_index_next(index, at);
     if (!index->places[at].row) {
-        status = array_reserve((void **)&set->frames, &set->frame_capacity, set->frame_count + 1,
-                               (struct array_shape){sizeof *set->frames, FRAME_LIMIT});
+        status = ARRAY_RESERVE(set->frames, set->frame_capacity, set->frame_count + 1, FRAME_LIMIT);
         if (status)
             return status;
         hash_index_put(index, at, hash, (uint32_t)set->frame_count);
@@ -80,8 +79,7 @@ int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t 
 
 int stack_set_push_id(struct stack_set *set, uint32_t id)
 {
-    return array_add((void **)&set->ids, &set->id_count, &set->id_capacity, &id,
-                     (struct array_shape){sizeof *set->ids, ID_LIMIT});
+    return ARRAY_ADD(set->ids, set->id_count, set->id_capacity, ID_LIMIT, &id);
 }
 
 uint64_t stack_set_take(struct stack_set *set, uint64_t count)
@@ -95,8 +93,8 @@ uint64_t stack_set_take(struct stack_set *set, uint64_t count)
 
 int stack_set_push(struct stack_set *set, const struct stack_entry *entry)
 {
-    int status = array_reserve((void **)&set->entries, &set->entry_capacity, set->entry_count + 1,
-                               (struct array_shape){sizeof *set->entries, ENTRY_LIMIT});
+    int status =
+        ARRAY_RESERVE(set->entries, set->entry_capacity, set->entry_count + 1, ENTRY_LIMIT);
     if (status == 0) {
         set->entries[set->entry_count] = *entry;
         set->entries[set->entry_count++].times = 1;

@@ -228,10 +228,9 @@ static int add_ranks(struct stack_set *set, const struct run *run)
         const struct gait_shard_info *info = &run->shards[i]->info;
         if (info->rank < 0)
             continue;
-        status = array_add((void **)&set->ranks, &set->rank_count, &set->rank_capacity,
+        status = ARRAY_ADD(set->ranks, set->rank_count, set->rank_capacity, RANK_LIMIT,
                            &(struct stack_rank){intern_text(&set->texts, slice_of(info->host)),
-                                                info->pid, info->rank},
-                           (struct array_shape){sizeof *set->ranks, RANK_LIMIT});
+                                                info->pid, info->rank});
     }
     return status;
 }

@@ -14,7 +14,6 @@
 
 struct found { // of a shard
     struct intervals steps, phases;
-    bool has_own; // steps that the report found
     uint64_t least, most;
 };
 
@@ -23,7 +22,6 @@ struct search {
     struct gait_trace *trace;
     const struct choice *choice;
     struct found *found;
-    int status;
 };
 
 bool chosen_has(const struct chosen *chosen, uint32_t shard, int64_t at_ns)
@@ -101,18 +99,13 @@ static int take_step(struct search *search, uint32_t shard, uint64_t number, int
     return intervals_add(&found->steps, start_ns, end_ns);
 }
 
-// Where the report found steps, those that a profiler numbered are none.
-static void take_event(const struct gait_event *event, uint32_t shard, void *context)
+static int take_event(void *context, const struct gait_event *event, uint32_t shard)
 {
-    struct search *search = context;
-    struct found *found = &search->found[shard];
     int64_t end_ns;
-    if (search->status || event->duration_ns < 0 ||
-        __builtin_add_overflow(event->start_ns, event->duration_ns, &end_ns) ||
-        (event->kind == GAIT_KIND_SPAN && found->has_own))
-        return;
-    found->has_own |= event->kind == GAIT_KIND_STEP;
-    search->status = take_step(search, shard, event->id, event->start_ns, end_ns);
+    return event->duration_ns < 0 ||
+                   __builtin_add_overflow(event->start_ns, event->duration_ns, &end_ns)
+               ? GAIT_OK
+               : take_step(context, shard, event->id, event->start_ns, end_ns);
 }
 
 static int find_phase(struct search *search)
@@ -139,9 +132,7 @@ static int find(struct search *search)
 {
     int status = GAIT_OK;
     if (search->choice->has_steps)
-        status = each_step(search->trace, take_event, search);
-    if (!status)
-        status = search->status;
+        status = each_step(search->trace, false, take_event, search);
     return status || !search->choice->texts.phase ? status : find_phase(search);
 }
 

@@ -35,10 +35,9 @@ struct gait_derived {
 
 static void add(struct gait_derived *derived, const struct derived_row *row)
 {
-    const struct array_shape shape = {sizeof *derived->rows, MOST_ROWS};
     if (!derived->status)
         derived->status =
-            array_add((void **)&derived->rows, &derived->count, &derived->capacity, row, shape);
+            ARRAY_ADD(derived->rows, derived->count, derived->capacity, MOST_ROWS, row);
 }
 
 static void add_steps(struct gait_derived *derived, const struct rank_steps *steps)
@@ -81,12 +80,9 @@ static void add_rank(struct gait_derived *derived, const struct rank_steps *step
 static int by_start(const void *left, const void *right)
 {
     const struct derived_row *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
+    RETURN_IF_APART(a->start_ns, b->start_ns);
+    RETURN_IF_APART(a->track, b->track);
+    RETURN_IF_APART(a->number, b->number);
     return (a->phase != IS_STEP) - (b->phase != IS_STEP);
 }
 

@@ -30,8 +30,7 @@ void hook_facts_finish(struct hook_facts *facts)
 
 int hook_facts_add(struct hook_facts *facts, const struct hook_fact *fact)
 {
-    const struct array_shape shape = {sizeof *facts->rows, TORCH_MOST_FACTS};
-    int status = array_reserve((void **)&facts->rows, &facts->capacity, facts->count + 1, shape);
+    int status = ARRAY_RESERVE(facts->rows, facts->capacity, facts->count + 1, TORCH_MOST_FACTS);
     if (status)
         return status;
     facts->rows[facts->count++] = *fact;
@@ -42,9 +41,8 @@ int hook_facts_add(struct hook_facts *facts, const struct hook_fact *fact)
 
 int hook_facts_add_mode(struct hook_facts *facts, const struct torch_mode *mode)
 {
-    const struct array_shape shape = {sizeof *facts->modes, MOST_MODES};
     int status =
-        array_reserve((void **)&facts->modes, &facts->mode_capacity, facts->mode_count + 1, shape);
+        ARRAY_RESERVE(facts->modes, facts->mode_capacity, facts->mode_count + 1, MOST_MODES);
     if (status)
         return status;
     facts->modes[facts->mode_count++] = *mode;
@@ -55,16 +53,13 @@ int hook_facts_add_mode(struct hook_facts *facts, const struct torch_mode *mode)
 
 int hook_facts_add_epoch(struct hook_facts *facts, int64_t at_ns)
 {
-    const struct array_shape shape = {sizeof *facts->epochs, MOST_EPOCHS};
-    return array_add((void **)&facts->epochs, &facts->epoch_count, &facts->epoch_capacity, &at_ns,
-                     shape);
+    return ARRAY_ADD(facts->epochs, facts->epoch_count, facts->epoch_capacity, MOST_EPOCHS, &at_ns);
 }
 
 static int by_start(const void *left, const void *right)
 {
     const struct hook_fact *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    RETURN_IF_APART(a->start_ns, b->start_ns);
     return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
 }
 
@@ -134,12 +129,10 @@ static int link_steps(struct hook_facts *facts)
 
 int hook_facts_sort(struct hook_facts *facts)
 {
-    if (facts->mode_count)
-        qsort(facts->modes, facts->mode_count, sizeof *facts->modes, by_mode_start);
+    ARRAY_SORT(facts->modes, facts->mode_count, by_mode_start);
     intervals_join(&facts->windows);
     intervals_join(&facts->pauses);
-    if (facts->epoch_count)
-        qsort(facts->epochs, facts->epoch_count, sizeof *facts->epochs, by_time);
+    ARRAY_SORT(facts->epochs, facts->epoch_count, by_time);
     int status = facts->count ? sort_rows(facts) : GAIT_OK;
     return status ? status : link_steps(facts);
 }

@@ -211,9 +211,8 @@ static int add_hint(struct shard_facts *gathered, const struct gait_batch *batch
 
 static int add_epoch(struct shard_facts *gathered, int64_t at_ns)
 {
-    const struct array_shape shape = {sizeof *gathered->epochs, MOST_EPOCHS};
-    return array_add((void **)&gathered->epochs, &gathered->epoch_count, &gathered->epoch_capacity,
-                     &at_ns, shape);
+    return ARRAY_ADD(gathered->epochs, gathered->epoch_count, gathered->epoch_capacity, MOST_EPOCHS,
+                     &at_ns);
 }
 
 int shard_facts_add(struct shard_facts *gathered, const struct gait_batch *batch)

@@ -9,39 +9,29 @@
 
 enum { MOST_STEPS = 1 << 26 };
 
-static void take(const struct gait_event *event, uint32_t shard, void *context)
+static int take(void *context, const struct gait_event *event, uint32_t shard)
 {
-    const struct array_shape shape = {sizeof(struct shard_step), MOST_STEPS};
     struct shard_steps *steps = context;
     struct shard_step row = {.step = {event->id, event->start_ns, 0}, .shard = shard};
-    if (steps->status || event->duration_ns < 0 ||
-        __builtin_add_overflow(event->start_ns, event->duration_ns, &row.step.end_ns) ||
-        (event->kind == GAIT_KIND_SPAN && steps->has_own[shard]))
-        return;
-    steps->has_own[shard] |= event->kind == GAIT_KIND_STEP;
-    steps->status = array_add((void **)&steps->rows, &steps->count, &steps->capacity, &row, shape);
+    if (event->duration_ns < 0 ||
+        __builtin_add_overflow(event->start_ns, event->duration_ns, &row.step.end_ns))
+        return GAIT_OK;
+    return ARRAY_ADD(steps->rows, steps->count, steps->capacity, MOST_STEPS, &row);
 }
 
 static int by_shard(const void *left, const void *right)
 {
     const struct shard_step *a = left, *b = right;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
-    if (a->step.begin_ns != b->step.begin_ns)
-        return a->step.begin_ns < b->step.begin_ns ? -1 : 1;
+    RETURN_IF_APART(a->shard, b->shard);
+    RETURN_IF_APART(a->step.begin_ns, b->step.begin_ns);
     return a->step.number < b->step.number ? -1 : a->step.number > b->step.number;
 }
 
 int shard_steps_find(struct shard_steps *steps, struct gait_trace *trace)
 {
-    *steps = (struct shard_steps){
-        .has_own = calloc((size_t)gait_trace_shard_count(trace) + 1, sizeof *steps->has_own)};
-    int status = steps->has_own ? each_step(trace, take, steps)
-                                : fail(GAIT_ERR_MEMORY, "no memory for the steps of a run");
-    if (!status)
-        status = steps->status;
-    if (steps->count)
-        qsort(steps->rows, steps->count, sizeof *steps->rows, by_shard);
+    *steps = (struct shard_steps){.rows = NULL};
+    int status = each_step(trace, false, take, steps);
+    ARRAY_SORT(steps->rows, steps->count, by_shard);
     steps->list = malloc((steps->count + 1) * sizeof *steps->list);
     if (!status && !steps->list)
         status = fail(GAIT_ERR_MEMORY, "no memory for the steps of a run");
@@ -66,6 +56,5 @@ void shard_steps_finish(struct shard_steps *steps)
 {
     free(steps->rows);
     free(steps->list);
-    free(steps->has_own);
     *steps = (struct shard_steps){.rows = NULL};
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of each process, as gait steps numbers them: where a process has steps of its own,
-// those that a profiler numbered are none.
+// The steps of each process, as gait steps numbers them.
 #ifndef GAIT_ANALYSE_SHARD_STEPS_H
 #define GAIT_ANALYSE_SHARD_STEPS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include <gait/export.h>
@@ -19,8 +17,6 @@ struct shard_steps {
     struct shard_step *rows;
     size_t count, capacity;
     struct gait_export_step *list; // of the rows
-    bool *has_own;                 // of each shard
-    int status;
 };
 
 GAIT_CHECK int shard_steps_find(struct shard_steps *steps, struct gait_trace *trace);

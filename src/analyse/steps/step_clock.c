@@ -13,8 +13,7 @@ enum { MOST_STEPS = 1 << 25 };
 
 static int add(struct step_clock *clock, const struct clocked_step *row)
 {
-    const struct array_shape shape = {sizeof *clock->rows, MOST_STEPS};
-    return array_add((void **)&clock->rows, &clock->count, &clock->capacity, row, shape);
+    return ARRAY_ADD(clock->rows, clock->count, clock->capacity, MOST_STEPS, row);
 }
 
 int step_clock_add(struct step_clock *clock, const struct torch_phases *phases,
@@ -38,8 +37,7 @@ int step_clock_add(struct step_clock *clock, const struct torch_phases *phases,
 static int by_end(const void *left, const void *right)
 {
     const struct clocked_step *a = left, *b = right;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
+    RETURN_IF_APART(a->end_ns, b->end_ns);
     return (b->waits > 0) - (a->waits > 0);
 }
 
@@ -69,8 +67,7 @@ static void set_starts(struct step_clock *clock)
 
 void step_clock_settle(struct step_clock *clock)
 {
-    if (clock->count)
-        qsort(clock->rows, clock->count, sizeof *clock->rows, by_end);
+    ARRAY_SORT(clock->rows, clock->count, by_end);
     set_starts(clock);
 }
 

@@ -6,28 +6,26 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define ORDER(a, b)                                                                                \
-    if ((a) != (b))                                                                                \
-    return (a) < (b) ? -1 : 1
+#include "base/array.h"
 
 static int by_rank_number_start(const void *left, const void *right)
 {
     const struct step_row *a = left, *b = right;
-    ORDER(a->rank, b->rank);
-    ORDER(a->number, b->number);
-    ORDER(a->start_ns, b->start_ns);
-    ORDER(b->duration_ns, a->duration_ns); // a snapshot may hold it unfinished
+    RETURN_IF_APART(a->rank, b->rank);
+    RETURN_IF_APART(a->number, b->number);
+    RETURN_IF_APART(a->start_ns, b->start_ns);
+    RETURN_IF_APART(b->duration_ns, a->duration_ns); // a snapshot may hold it unfinished
     return 0;
 }
 
 static int by_step_slowest_first(const void *left, const void *right)
 {
     const struct step_row *a = left, *b = right;
-    ORDER(a->number, b->number);
-    ORDER(a->occurrence, b->occurrence);
-    ORDER(b->work_ns, a->work_ns);
-    ORDER(b->duration_ns, a->duration_ns);
-    ORDER(a->rank, b->rank);
+    RETURN_IF_APART(a->number, b->number);
+    RETURN_IF_APART(a->occurrence, b->occurrence);
+    RETURN_IF_APART(b->work_ns, a->work_ns);
+    RETURN_IF_APART(b->duration_ns, a->duration_ns);
+    RETURN_IF_APART(a->rank, b->rank);
     return 0;
 }
 
@@ -80,7 +78,7 @@ size_t steps_merge(struct step_row *rows, size_t count, uint32_t *ret_ranks)
 static int by_value(const void *left, const void *right)
 {
     const int64_t *a = left, *b = right;
-    ORDER(*a, *b);
+    RETURN_IF_APART(*a, *b);
     return 0;
 }
 

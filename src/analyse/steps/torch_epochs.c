@@ -35,13 +35,12 @@ static uint64_t window_at(const struct intervals *windows, int64_t at_ns)
 
 static int add_epoch(struct torch_epochs *epochs, const struct intervals *windows, int64_t at_ns)
 {
-    const struct array_shape shape = {sizeof *epochs->first_steps, MOST_FIRST_STEPS};
     uint64_t first = window_at(windows, at_ns);
     bool is_known = epochs->count && epochs->first_steps[epochs->count - 1] >= first;
     if (first == windows->count || is_known)
         return GAIT_OK;
-    return array_add((void **)&epochs->first_steps, &epochs->count, &epochs->capacity, &first,
-                     shape);
+    return ARRAY_ADD(epochs->first_steps, epochs->count, epochs->capacity, MOST_FIRST_STEPS,
+                     &first);
 }
 
 static int find_by_loops(struct torch_epochs *epochs, const struct training_thread *thread,

@@ -80,8 +80,7 @@ struct search {
 
 static int add_loop(struct torch_loops *loops, uint32_t *ret_number)
 {
-    const struct array_shape shape = {sizeof *loops->loops, MOST_LOOPS};
-    int status = array_reserve((void **)&loops->loops, &loops->capacity, loops->count + 1, shape);
+    int status = ARRAY_RESERVE(loops->loops, loops->capacity, loops->count + 1, MOST_LOOPS);
     if (status)
         return status;
     loops->loops[loops->count] = (struct torch_loop){.first = nowhere, .last = nowhere};

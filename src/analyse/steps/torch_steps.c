@@ -63,8 +63,7 @@ static int64_t later(int64_t a, int64_t b)
 static int close_step(struct walk *walk, int64_t end_ns)
 {
     struct torch_steps *steps = walk->steps;
-    const struct array_shape shape = {sizeof *steps->rows, MOST_STEPS};
-    int status = array_reserve((void **)&steps->rows, &steps->capacity, steps->count + 1, shape);
+    int status = ARRAY_RESERVE(steps->rows, steps->capacity, steps->count + 1, MOST_STEPS);
     walk->step.end_ns = later(end_ns, walk->step.start_ns);
     if (!status)
         steps->rows[steps->count++] = walk->step;

@@ -25,11 +25,10 @@ void intervals_finish(struct intervals *set)
 
 int intervals_add(struct intervals *set, int64_t start_ns, int64_t end_ns)
 {
-    const struct array_shape shape = {sizeof *set->rows, MOST_INTERVALS};
     if (start_ns >= end_ns)
         return GAIT_OK;
-    return array_add((void **)&set->rows, &set->count, &set->capacity,
-                     &(struct interval){start_ns, end_ns}, shape);
+    return ARRAY_ADD(set->rows, set->count, set->capacity, MOST_INTERVALS,
+                     &(struct interval){start_ns, end_ns});
 }
 
 int intervals_widen(struct intervals *set, int64_t start_ns, int64_t end_ns)

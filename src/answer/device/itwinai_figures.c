@@ -53,14 +53,9 @@ static void put_beside(struct sheet *sheet, int64_t rank, const struct itwinai *
          "op, kernel and annotation count it each"},
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        const struct value cells[] = {
-            value_int(rank),
-            value_text(figures[i].what),
-            value_uint(figures[i].said_ns),
-            value_uint(figures[i].true_ns),
-            value_text(figures[i].why),
-        };
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_int(rank), value_text(figures[i].what),
+                  value_uint(figures[i].said_ns), value_uint(figures[i].true_ns),
+                  value_text(figures[i].why));
     }
 }
 

@@ -23,8 +23,7 @@ static const struct column part_columns[] = {{.key = "id"}, {.key = "ns"}, {.key
 
 static void put_part(struct sheet *sheet, const char *id, uint64_t ns, uint64_t total_ns)
 {
-    const struct value cells[] = {value_text(id), value_uint(ns), value_share(ns, total_ns)};
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text(id), value_uint(ns), value_share(ns, total_ns));
 }
 
 // What devices did; of idle time, what the host did then.
@@ -75,13 +74,11 @@ static void begin_ledger(struct sheet *sheet, const struct gait_trace *trace,
     const char *source = gait_trace_metadata(trace, rank->shard, meta.source);
     struct gait_shard_info shard;
     const bool is_known = !gait_trace_shard(trace, rank->shard, &shard);
-    const struct value cells[] = {value_text("turn"),
-                                  value_int(device_rank_number(trace, rank->shard)),
-                                  value_uint(steps), value_uint(total_ns),
-                                  source     ? value_json(source)
-                                  : is_known ? value_text(shard.path)
-                                             : value_none()};
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text("turn"), value_int(device_rank_number(trace, rank->shard)),
+              value_uint(steps), value_uint(total_ns),
+              source     ? value_json(source)
+              : is_known ? value_text(shard.path)
+                         : value_none());
 }
 
 // Where devices are on record in some of the turns alone, those have a ledger of their own.

@@ -545,34 +545,32 @@ static const struct option options[] = {
               "the building's energy by the devices' (default: 1)")},
 };
 
-static const struct example examples[] = {
-    {"gait energy run1", "Joules of each device, step, phase and epoch."},
-    {"gait energy run1 --country DE --price 0.18 --pue 1.3", "CO2 and cost in Germany."},
-    {NULL, NULL},
-};
-
-static const char *const about[] = {
-    "gait run reads the energy counters of GPUs and processors ten times a second. A counter "
-    "tells of a rise only that it came between two readings, so each figure stands with its "
-    "bound: what was used lies within it, whatever the power did in between. Short parts, such "
-    "as phases of a few milliseconds, have bounds as large as they are. Bounds do not hold the "
-    "error of the sensors themselves, which vendors give as some 5 %.",
-    "busy is the part of time in which at least one kernel ran, and no efficiency. A phase is "
-    "the time in which the host was in it; devices work behind the host. Of several ranks on a "
-    "machine each is given an equal part of its devices.",
-    "Of chosen steps or a phase the times count in which a process of the machine was in one of "
-    "them, and of chosen times all: energy is cut at their edges, so the parts of a run sum to the "
-    "whole. The "
-    "state of devices is weighted by these times. Samples, tokens, epochs and what a counter did "
-    "wrong are of a whole run and not told.",
-    NULL,
-};
-
 const struct answer energy_answer = {
     .summary = "Shows the energy that GPUs and processors used, with its bounds, CO2 and cost, and "
                "their power, memory, clocks, temperature and throttling.",
-    .about = about,
-    .examples = examples,
+    .about =
+        {"gait run reads the energy counters of GPUs and processors ten times a second. A counter "
+         "tells of a rise only that it came between two readings, so each figure stands with its "
+         "bound: what was used lies within it, whatever the power did in between. Short parts, "
+         "such "
+         "as phases of a few milliseconds, have bounds as large as they are. Bounds do not hold "
+         "the "
+         "error of the sensors themselves, which vendors give as some 5 %.",
+         "busy is the part of time in which at least one kernel ran, and no efficiency. A phase is "
+         "the time in which the host was in it; devices work behind the host. Of several ranks on "
+         "a "
+         "machine each is given an equal part of its devices.",
+         "Of chosen steps or a phase the times count in which a process of the machine was in one "
+         "of "
+         "them, and of chosen times all: energy is cut at their edges, so the parts of a run sum "
+         "to the "
+         "whole. The "
+         "state of devices is weighted by these times. Samples, tokens, epochs and what a counter "
+         "did "
+         "wrong are of a whole run and not told."},
+    .examples = {{"gait energy run1", "Joules of each device, step, phase and epoch."},
+                 {"gait energy run1 --country DE --price 0.18 --pue 1.3",
+                  "CO2 and cost in Germany."}},
     OPTIONS_ARE(options),
     .is_rare = true,
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,

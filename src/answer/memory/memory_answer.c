@@ -365,33 +365,29 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return status;
 }
 
-static const struct example examples[] = {
-    {"gait memory snapshot.pickle", "Who held memory at the peak of a snapshot."},
-    {"gait memory run1 -o memory.html", "The same of a run, with its curves."},
-    {NULL, NULL},
-};
-
-static const char *const about[] = {
-    "Takes memory snapshots of PyTorch (torch.cuda.memory._dump_snapshot), traces that "
-    "torch.profiler made with profile_memory=True, and gait's runs, which have allocations in the "
-    "windows in which ops are recorded and the memory of the process at each step.",
-    "Of several devices the text shows the fullest; JSON and CSV have all. An owner is the "
-    "innermost op that does more than take memory, or the innermost line of a stack that is not "
-    "PyTorch's own. Its category follows from where memory was taken: in an optimizer, in the "
-    "backward pass, in a module's forward, and so on. What is kept was taken in the record and "
-    "not given back in it. Of gait's windows the one with the highest peak counts.",
-    "Of chosen steps, times or a phase the peak is the most that was held in them: what is alive "
-    "when they begin counts as held, by who took it before. Taken, given back and out of memory is "
-    "what happens in them. Kept was taken in them, and not given back before the last of them "
-    "ended. A device of which nothing is known there is left out.",
-    NULL,
-};
-
 const struct answer memory_answer = {
     .summary = "Shows how much memory a training held over time, who held it when it was most, "
                "and what was never given back.",
-    .about = about,
-    .examples = examples,
+    .about =
+        {"Takes memory snapshots of PyTorch (torch.cuda.memory._dump_snapshot), traces that "
+         "torch.profiler made with profile_memory=True, and gait's runs, which have allocations in "
+         "the "
+         "windows in which ops are recorded and the memory of the process at each step.",
+         "Of several devices the text shows the fullest; JSON and CSV have all. An owner is the "
+         "innermost op that does more than take memory, or the innermost line of a stack that is "
+         "not "
+         "PyTorch's own. Its category follows from where memory was taken: in an optimizer, in the "
+         "backward pass, in a module's forward, and so on. What is kept was taken in the record "
+         "and "
+         "not given back in it. Of gait's windows the one with the highest peak counts.",
+         "Of chosen steps, times or a phase the peak is the most that was held in them: what is "
+         "alive "
+         "when they begin counts as held, by who took it before. Taken, given back and out of "
+         "memory is "
+         "what happens in them. Kept was taken in them, and not given back before the last of them "
+         "ended. A device of which nothing is known there is left out."},
+    .examples = {{"gait memory snapshot.pickle", "Who held memory at the peak of a snapshot."},
+                 {"gait memory run1 -o memory.html", "The same of a run, with its curves."}},
     .is_rare = true,
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,

@@ -160,29 +160,24 @@ static const struct option options[] = {
                 "only modules that are nested so deep; 1: those that no other calls")},
 };
 
-static const char *const about[] = {
-    "A module has a row for each place from which it was called. Forward is the time of its "
-    "calls, self without the modules inside, backward that of the autograd nodes that its ops "
-    "made, found by their sequence number, and of the modules inside. Device is the time of the "
-    "kernels, copies and memsets that its ops began, forward and backward. The share is that of "
-    "forward and backward in the steps, or in the time of all ops where no steps are on "
-    "record.",
-    CHOICE_COUNTS,
-    "torch.profiler tells modules by class and number (Conv2d_0), gait by their paths.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait modules trace.json", "Which modules took the time, from a profile with_stack=True."},
-    {"gait modules --depth 2 run1", "The modules of the model, without those inside."},
-    {NULL, NULL},
-};
-
 const struct answer modules_answer = {
     .summary = "Shows the modules of a training as a tree: calls, time of forward and backward, "
                "time on devices, share of the steps.",
-    .about = about,
-    .examples = examples,
+    .about =
+        {"A module has a row for each place from which it was called. Forward is the time of its "
+         "calls, self without the modules inside, backward that of the autograd nodes that its ops "
+         "made, found by their sequence number, and of the modules inside. Device is the time of "
+         "the "
+         "kernels, copies and memsets that its ops began, forward and backward. The share is that "
+         "of "
+         "forward and backward in the steps, or in the time of all ops where no steps are on "
+         "record.",
+         CHOICE_COUNTS,
+         "torch.profiler tells modules by class and number (Conv2d_0), gait by their paths."},
+    .examples = {{"gait modules trace.json",
+                  "Which modules took the time, from a profile with_stack=True."},
+                 {"gait modules --depth 2 run1",
+                  "The modules of the model, without those inside."}},
     OPTIONS_ARE(options),
     .is_rare = true,
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,

@@ -198,29 +198,22 @@ static const struct option options[] = {
      .high = INT32_MAX},
 };
 
-static const char *const about[] = {
-    "The rows are those of torch.profiler's key_averages(): an op's own time is without the ops "
-    "that it calls. Of a run they are of the windows in which ops were on record, of a trace of "
-    "all of it. gait report has the ops of the steps alone.",
-    CHOICE_COUNTS,
-    "--torch prints what prof.key_averages().table() would have printed of the same session, with "
-    "the columns that the trace holds: memory where it was profiled, FLOPs where with_flops was "
-    "set and shapes are there, device time where devices are on record. As there, rows stand in "
-    "the order of their first events without --sort-by, and 100 are printed without --row-limit.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait ops run1", "Which ops took the time while windows were open."},
-    {"gait ops --torch --sort-by cpu_time_total trace.json", "torch.profiler's own table."},
-    {"gait ops --shapes run1 -o ops.csv", "All of them by their shapes, for a spreadsheet."},
-    {NULL, NULL},
-};
-
 const struct answer ops_answer = {
     .summary = "Lists the ops of PyTorch, the one with most time of its own first.",
-    .about = about,
-    .examples = examples,
+    .about = {"The rows are those of torch.profiler's key_averages(): an op's own time is without "
+              "the ops that it calls. Of a run they are of the windows in which ops were on "
+              "record, of a trace of all of it. gait report has the ops of the steps alone.",
+              CHOICE_COUNTS,
+              "--torch prints what prof.key_averages().table() would have printed of the same "
+              "session, with the columns that the trace holds: memory where it was profiled, FLOPs "
+              "where with_flops was set and shapes are there, device time where devices are on "
+              "record. As there, rows stand in the order of their first events without --sort-by, "
+              "and 100 are printed without --row-limit."},
+    .examples = {{"gait ops run1", "Which ops took the time while windows were open."},
+                 {"gait ops --torch --sort-by cpu_time_total trace.json",
+                  "torch.profiler's own table."},
+                 {"gait ops --shapes run1 -o ops.csv",
+                  "All of them by their shapes, for a spreadsheet."}},
     OPTIONS_ARE(options),
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_PHASE,
     .put = put,

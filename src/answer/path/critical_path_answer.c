@@ -253,27 +253,18 @@ static const struct option options[] = {
     {TEXT_ROW(0, "rank", "N", AT(rank), "show the steps of that rank, not of the slowest of each")},
 };
 
-static const struct example examples[] = {
-    {"gait critical-path run1", "Show what the steps of a run had to wait for."},
-    {"gait critical-path --step 5 --json traces/", "Show one step of several ranks, as JSON."},
-    {NULL, NULL},
-};
-
-static const char *const about[] = {
-    "The path of a step leads from its end back to its beginning: from each piece of work to what "
-    "let it begin. Only what is on the path makes a step longer. Its pieces sum to the step's "
-    "length exactly, and each has a name: ops and code of the host, launches, kernels, copies, "
-    "waits, collectives of the rank that came last.",
-    "Of several ranks, each step is that of the rank that took longest. 'gait what-if' computes "
-    "how long a step would take with less of something.",
-    NULL,
-};
-
 const struct answer critical_path_answer = {
     .summary = "Shows the critical path of each step: which ops, kernels and waits its length is "
                "made of.",
-    .about = about,
-    .examples = examples,
+    .about = {"The path of a step leads from its end back to its beginning: from each piece of "
+              "work to what let it begin. Only what is on the path makes a step longer. Its pieces "
+              "sum to the step's length exactly, and each has a name: ops and code of the host, "
+              "launches, kernels, copies, waits, collectives of the rank that came last.",
+              "Of several ranks, each step is that of the rank that took longest. 'gait what-if' "
+              "computes how long a step would take with less of something."},
+    .examples = {{"gait critical-path run1", "Show what the steps of a run had to wait for."},
+                 {"gait critical-path --step 5 --json traces/",
+                  "Show one step of several ranks, as JSON."}},
     OPTIONS_ARE(options),
     .is_rare = true,
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_WHOLE,

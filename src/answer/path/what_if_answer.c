@@ -199,31 +199,23 @@ static const struct option options[] = {
                 "what takes FACTOR of its time: an op, kernel, collective, phase or role")},
 };
 
-static const struct example examples[] = {
-    {"gait what-if run1 --scale input=0.5", "How long would steps take with half of the input?"},
-    {"gait what-if traces/ --scale 'nccl*=0' --scale 'aten::conv*=0.8'",
-     "Free communication, and convolutions that take 20 % less."},
-    {NULL, NULL},
-};
-
-static const char *const about[] = {
-    "gait builds a graph of what each piece of work had to wait for, gives the pieces that a "
-    "pattern meets the wished share of their time, and replays the graph. A pattern is a glob over "
-    "names of ops, annotations, kernels and collectives, over phases (input, forward, ...) and "
-    "roles (op, runtime, kernel, collective, copy). What meets several patterns takes the product "
-    "of their factors.",
-    "An op, an annotation or a phase stands for all that the thread does within, and for the "
-    "device work launched there. A collective with factor 0 still waits for the last rank.",
-    "The replay of the unchanged graph stands beside it: its difference from what was measured is "
-    "an error that the prediction has too.",
-    NULL,
-};
-
 const struct answer what_if_answer = {
     .summary = "Predicts how long steps would take if some ops, kernels, collectives or phases "
                "took less time.",
-    .about = about,
-    .examples = examples,
+    .about = {"gait builds a graph of what each piece of work had to wait for, gives the pieces "
+              "that a pattern meets the wished share of their time, and replays the graph. A "
+              "pattern is a glob over names of ops, annotations, kernels and collectives, over "
+              "phases (input, forward, ...) and roles (op, runtime, kernel, collective, copy). "
+              "What meets several patterns takes the product of their factors.",
+              "An op, an annotation or a phase stands for all that the thread does within, and for "
+              "the device work launched there. A collective with factor 0 still waits for the last "
+              "rank.",
+              "The replay of the unchanged graph stands beside it: its difference from what was "
+              "measured is an error that the prediction has too."},
+    .examples = {{"gait what-if run1 --scale input=0.5",
+                  "How long would steps take with half of the input?"},
+                 {"gait what-if traces/ --scale 'nccl*=0' --scale 'aten::conv*=0.8'",
+                  "Free communication, and convolutions that take 20 % less."}},
     OPTIONS_ARE(options),
     .is_rare = true,
     .choice = CHOICE_STEPS | CHOICE_TIME | CHOICE_RANKS | CHOICE_RANK | CHOICE_WHOLE,

@@ -88,8 +88,7 @@ static void put_ignored(const struct making *making)
     sheet_table(making->sheet, &table);
     for (size_t i = 0; i < report->ignored_count; i++) {
         const struct report_ignored *ignored = &report->ignored[i];
-        const struct value cells[] = {value_int(ignored->pid), value_text(ignored->words)};
-        sheet_row(making->sheet, cells, 0);
+        SHEET_ROW(making->sheet, value_int(ignored->pid), value_text(ignored->words));
     }
     sheet_end(making->sheet);
 }
@@ -131,11 +130,9 @@ static void put_parts(const struct making *making)
     sheet_table(making->sheet, &table);
     for (size_t i = 0; i < verdict->part_count; i++) {
         const struct verdict_part *part = &verdict->parts[i];
-        const struct value cells[] = {
-            value_text(sentence_work_id(part->work)),
-            value_real(part->of_ns ? (double)part->ns / (double)part->of_ns : 0),
-            value_uint(part->ns), value_uint(part->of_ns)};
-        sheet_row(making->sheet, cells, 0);
+        SHEET_ROW(making->sheet, value_text(sentence_work_id(part->work)),
+                  value_real(part->of_ns ? (double)part->ns / (double)part->of_ns : 0),
+                  value_uint(part->ns), value_uint(part->of_ns));
     }
     sheet_end(making->sheet);
 }

@@ -92,9 +92,8 @@ void report_ends_list(struct sheet *sheet, const struct gait_trace *trace)
         const char *noted = bad_end(trace, i, &shard);
         if (!noted)
             continue;
-        const struct value cells[] = {value_text(shard.host), value_int(shard.pid),
-                                      value_rank(shard.rank), value_json(noted)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(shard.host), value_int(shard.pid), value_rank(shard.rank),
+                  value_json(noted));
     }
     sheet_end(sheet);
 }

@@ -299,8 +299,7 @@ static void put_findings(struct sheet *sheet, const struct run_report *report)
         const struct finding *finding = &findings->rows[i];
         char text[SENTENCE_BYTES];
         sentence_finding(finding, text, sizeof text);
-        const struct value cells[] = {value_text(sentence_finding_id(finding)), value_text(text)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(sentence_finding_id(finding)), value_text(text));
         answer_put_evidence(sheet, "evidence", &finding->evidence);
     }
     sheet_end(sheet);
@@ -343,9 +342,8 @@ static void put_phases(struct sheet *sheet, const struct torch_report *torch, co
         whole += sums[i];
     sheet_table(sheet, &phase_table);
     for (unsigned i = 0; i < torch->phases.count; i++) {
-        const struct value cells[] = {value_text(torch->phases.names[i]), value_uint(sums[i]),
-                                      value_share(sums[i], whole)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(torch->phases.names[i]), value_uint(sums[i]),
+                  value_share(sums[i], whole));
     }
     sheet_end(sheet);
 }
@@ -378,10 +376,8 @@ static void put_rank(struct sheet *sheet, const struct torch_report *torch,
     snprintf(name, sizeof name, rank->rank < 0 ? "pid %" PRId64 : "%" PRId64,
              rank->rank < 0 ? rank->pid : rank->rank);
     name_largest(torch, rank->phases, rank->total_ns, largest, sizeof largest);
-    const struct value cells[] = {value_text(name),           value_rank(rank->rank),
-                                  value_int(rank->pid),       value_uint(rank->steps),
-                                  value_uint(rank->total_ns), value_text(largest)};
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text(name), value_rank(rank->rank), value_int(rank->pid),
+              value_uint(rank->steps), value_uint(rank->total_ns), value_text(largest));
     put_phases(sheet, torch, rank->phases);
     put_run(sheet, &run, NULL, rank);
 }

@@ -35,9 +35,8 @@ static void put_flops_by_op(struct sheet *sheet, const struct torch_flops *flops
     sheet_table(sheet, &table);
     for (size_t i = 0; i < flops->op_count && i < MOST_OPS; i++) {
         const struct flops_op *op = &flops->ops[i];
-        const struct value cells[] = {value_text(op->name), value_uint(op->calls),
-                                      value_uint(op->flops), value_uint(op->total_ns)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(op->name), value_uint(op->calls), value_uint(op->flops),
+                  value_uint(op->total_ns));
     }
     sheet_end(sheet);
 }
@@ -50,10 +49,8 @@ static void put_flops_by_module(struct sheet *sheet, const struct torch_flops *f
     sheet_table(sheet, &table);
     for (size_t i = 0; i < flops->module_count && i < MOST_MODULES; i++) {
         const struct flops_module *module = &flops->modules[i];
-        const struct value cells[] = {value_text(module->name), value_uint(module->flops),
-                                      value_uint(module->self_flops),
-                                      value_share(module->flops, flops->total)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(module->name), value_uint(module->flops),
+                  value_uint(module->self_flops), value_share(module->flops, flops->total));
     }
     sheet_end(sheet);
 }
@@ -139,13 +136,10 @@ static void put_owners(struct sheet *sheet, const struct table *table,
     sheet_table(sheet, table);
     for (size_t i = 0; i < owners->count && i < MOST_MODULES; i++) {
         const struct blocks_owner *owner = &owners->rows[i];
-        const struct value cells[] = {
-            value_text(owner->name),       value_uint(owner->allocations),
-            value_int(owner->self_bytes),  value_uint(owner->peak_bytes),
-            value_uint(owner->kept),       value_uint(owner->kept_bytes),
-            value_int(owner->total_bytes),
-        };
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(owner->name), value_uint(owner->allocations),
+                  value_int(owner->self_bytes), value_uint(owner->peak_bytes),
+                  value_uint(owner->kept), value_uint(owner->kept_bytes),
+                  value_int(owner->total_bytes));
     }
     sheet_end(sheet);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "answer/scale/scale_words.h"
+#include "base/array.h"
 
 static struct value known(bool is_known, double value)
 {
@@ -172,14 +173,10 @@ static void put_law(struct sheet *sheet, const struct scale_series *series, cons
     scale_words_number(coherency, !strcmp(law, "USL"), "%.3g %%", 100 * fit->coherency);
     scale_words_number(error, fit->error > 1e-9, "%.2g %%", 100 * fit->error); // "-": exactly
     scale_words_number(fastest, peak > 0, "%.0f", peak);
-    const struct value cells[] = {
-        value_text(series->strategy), value_text(law),
-        value_real(fit->serial),      value_text(serial),
-        value_real(fit->coherency),   value_text(coherency),
-        value_real(fit->error),       value_text(error),
-        known(peak > 0, peak),        value_text(fastest),
-    };
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text(series->strategy), value_text(law), value_real(fit->serial),
+              value_text(serial), value_real(fit->coherency), value_text(coherency),
+              value_real(fit->error), value_text(error), known(peak > 0, peak),
+              value_text(fastest));
 }
 
 // --- losses -----------------------------------------------------------------------------
@@ -196,8 +193,7 @@ static const struct column loss_columns[] = {
 static int by_share(const void *left, const void *right)
 {
     const struct scale_loss *a = left, *b = right;
-    if (a->share != b->share)
-        return a->share > b->share ? -1 : 1;
+    RETURN_IF_APART(b->share, a->share);
     return strcmp(a->part, b->part);
 }
 
@@ -205,8 +201,7 @@ static void put_losses(struct sheet *sheet, const struct scale_series *series,
                        const struct scale_point *point)
 {
     static const double least = 0.0005; // of less than 0.1 % people see nothing
-    if (point->loss_count)
-        qsort(point->losses, point->loss_count, sizeof *point->losses, by_share);
+    ARRAY_SORT(point->losses, point->loss_count, by_share);
     for (size_t i = 0; i < point->loss_count; i++) {
         const struct scale_loss *loss = &point->losses[i];
         char lost[SCALE_WORDS];
@@ -323,9 +318,7 @@ static void put_skips(struct sheet *sheet, const struct scale_set *set)
     if (!set->skip_count)
         sheet_heading(sheet, NULL);
     for (size_t i = 0; i < set->skip_count; i++) {
-        const struct value cells[] = {value_text(set->skips[i].path),
-                                      value_text(set->skips[i].why)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(set->skips[i].path), value_text(set->skips[i].why));
     }
     sheet_end(sheet);
 }

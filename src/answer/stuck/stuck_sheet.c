@@ -62,9 +62,7 @@ static void put_frames(struct sheet *sheet, const struct stuck_rank *rank)
     sheet_table(sheet, &frame_table);
     for (size_t i = 0; i < rank->frame_count; i++) {
         const struct stuck_frame *frame = &rank->frames[i];
-        const struct value cells[] = {value_text(frame->name), value_text(frame->file),
-                                      value_int(frame->line)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(frame->name), value_text(frame->file), value_int(frame->line));
     }
     sheet_end(sheet);
 }

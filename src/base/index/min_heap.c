@@ -16,9 +16,8 @@ void min_heap_finish(struct min_heap *heap)
 
 int min_heap_put(struct min_heap *heap, int64_t key, uint64_t value)
 {
-    const struct array_shape shape = {sizeof *heap->pairs, MOST_PAIRS};
     size_t at = heap->count;
-    const int status = array_reserve((void **)&heap->pairs, &heap->capacity, at + 1, shape);
+    const int status = ARRAY_RESERVE(heap->pairs, heap->capacity, at + 1, MOST_PAIRS);
     if (status)
         return status;
     heap->count++;

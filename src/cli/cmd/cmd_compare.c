@@ -148,38 +148,31 @@ static const struct option options[] = {
               "compare runs of other devices, ranks, batch sizes or types, too")},
 };
 
-static const char *const about[] = {
-    "The unit is a run: give several repeats of each side. Steps of one run follow each other and "
-    "are not independent, so they make one value.",
-    "Differences are parts of A's mean, with their 95 % confidence interval (Welch's t). "
-    "detectable is the change that would have been found nine times of ten; "
-    "repeats_for_3_percent is how many runs a side find 3 %, from the upper end of the spread "
-    "that the runs show.",
-    "Figures: step.mean, step.p50, step.p95, phase.NAME, throughput.steps, throughput.samples, "
-    "throughput.tokens, memory.peak. Of a PyTorch training steps and phases are those of its "
-    "steady steps: without the first and those that compile. Ops are compared by their self time "
-    "a step, where both sides recorded ops.",
-    "In front of the figures stands what the two sides say of themselves and do not agree in: "
-    "tags, command line, git commit, versions, machine.",
-    "A limit is kept or broken when all of the interval lies on one side of it; otherwise the "
-    "answer is inconclusive.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait compare old1 old2 old3 -- new1 new2 new3", "What the change did."},
-    {"gait compare old new", "Look at two runs, which can show no more than a large difference."},
-    {"gait compare main* -- branch* --fail-on 'step.p50>5%'", "As a check of a pull request."},
-    {"gait compare main* -- branch* --format md -o comment.md", "The same to read there."},
-    {NULL, NULL},
-};
-
 const struct command cmd_compare = {
     .purpose = "say what differs between two sets of runs",
     .summary = "Compares repeats of two trainings: which figures differ, by how much, and which "
                "phases and ops made the difference.",
-    .about = about,
-    .examples = examples,
+    .about = {"The unit is a run: give several repeats of each side. Steps of one run follow each "
+              "other and are not independent, so they make one value.",
+              "Differences are parts of A's mean, with their 95 % confidence interval (Welch's t). "
+              "detectable is the change that would have been found nine times of ten; "
+              "repeats_for_3_percent is how many runs a side find 3 %, from the upper end of the "
+              "spread that the runs show.",
+              "Figures: step.mean, step.p50, step.p95, phase.NAME, throughput.steps, "
+              "throughput.samples, throughput.tokens, memory.peak. Of a PyTorch training steps and "
+              "phases are those of its steady steps: without the first and those that compile. Ops "
+              "are compared by their self time a step, where both sides recorded ops.",
+              "In front of the figures stands what the two sides say of themselves and do not "
+              "agree in: tags, command line, git commit, versions, machine.",
+              "A limit is kept or broken when all of the interval lies on one side of it; "
+              "otherwise the answer is inconclusive."},
+    .examples = {{"gait compare old1 old2 old3 -- new1 new2 new3", "What the change did."},
+                 {"gait compare old new",
+                  "Look at two runs, which can show no more than a large difference."},
+                 {"gait compare main* -- branch* --fail-on 'step.p50>5%'",
+                  "As a check of a pull request."},
+                 {"gait compare main* -- branch* --format md -o comment.md",
+                  "The same to read there."}},
     .exit_status = "0: compared, and no limit is broken. 1: a limit is broken, or the answer is "
                    "inconclusive: also with fewer than two runs a side. 2: wrong usage, or runs "
                    "that cannot be read or are not alike.",

@@ -27,27 +27,17 @@ static int run(const void *given, const struct operands *operands)
     return command_refuse(&cmd_completion);
 }
 
-static const char *const about[] = {
-    "An installed gait does not need this command: its scripts are where the shells look for them. "
-    "Otherwise let the shell load the script when it starts.",
-    "The scripts call it with the words after 'gait' on the command line; the last word may be "
-    "incomplete. It prints the possible completions.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"eval \"$(gait completion bash)\"", "In ~/.bashrc."},
-    {"eval \"$(gait completion zsh)\"", "In ~/.zshrc, below compinit."},
-    {"gait completion fish | source", "In ~/.config/fish/config.fish."},
-    {NULL, NULL},
-};
-
 const struct command cmd_completion = {
     .purpose = "let bash, zsh or fish complete gait's lines",
     .summary = "Prints a script. With it the shell completes commands, options and their values, "
                "settings, files and runs.",
-    .about = about,
-    .examples = examples,
+    .about = {"An installed gait does not need this command: its scripts are where the shells look "
+              "for them. Otherwise let the shell load the script when it starts.",
+              "The scripts call it with the words after 'gait' on the command line; the last word "
+              "may be incomplete. It prints the possible completions."},
+    .examples = {{"eval \"$(gait completion bash)\"", "In ~/.bashrc."},
+                 {"eval \"$(gait completion zsh)\"", "In ~/.zshrc, below compinit."},
+                 {"gait completion fish | source", "In ~/.config/fish/config.fish."}},
     .exit_status = "0: success. 2: wrong usage.",
     .line = {.command = "completion",
              .min_operands = 1,

@@ -105,34 +105,24 @@ static const struct option options[] = {
     {FLAG_ROW(0, "markdown", AT(is_markdown), "for list: print the page docs/CONFIG.md")},
 };
 
-static const char *const about[] = {
-    "explain shows each setting: its value, where the value comes from (command line, variable, "
-    "file and line, or default) and what it overrides. Give settings as for gait run: "
-    "--profiling.wait 1, --profiling.wait=1 or profiling.wait=1.",
-    "check tests whether a file is valid. It prints what the file sets, or one sentence with the "
-    "line of the first error.",
-    "list shows all settings with their defaults, legal values, variables, and names in other "
-    "tools.",
-    "The command line overrides GAIT_* variables, which override the file, which overrides the "
-    "defaults. In a file that is not gait.yaml, gait reads only the section 'profiling' and the "
-    "arguments of itwinai's trainer. Any setting of the section profiling turns profiling on, "
-    "unless 'enabled' is false.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait config explain --profiling.wait 2",
-     "Show the settings of a run with that option, and why."},
-    {"gait config check config.yaml", "Check a file before you submit the job."},
-    {NULL, NULL},
-};
-
 const struct command cmd_config = {
     .purpose = "show the settings and where they come from",
     .summary = "Explains the settings that a run in this folder would have (explain), checks a "
                "file (check), or lists all settings (list).",
-    .about = about,
-    .examples = examples,
+    .about = {"explain shows each setting: its value, where the value comes from (command line, "
+              "variable, file and line, or default) and what it overrides. Give settings as for "
+              "gait run: --profiling.wait 1, --profiling.wait=1 or profiling.wait=1.",
+              "check tests whether a file is valid. It prints what the file sets, or one sentence "
+              "with the line of the first error.",
+              "list shows all settings with their defaults, legal values, variables, and names in "
+              "other tools.",
+              "The command line overrides GAIT_* variables, which override the file, which "
+              "overrides the defaults. In a file that is not gait.yaml, gait reads only the "
+              "section 'profiling' and the arguments of itwinai's trainer. Any setting of the "
+              "section profiling turns profiling on, unless 'enabled' is false."},
+    .examples = {{"gait config explain --profiling.wait 2",
+                  "Show the settings of a run with that option, and why."},
+                 {"gait config check config.yaml", "Check a file before you submit the job."}},
     .exit_status = "0: success. 2: wrong usage, or an invalid setting.",
     .line = {.command = "config",
              OPTIONS_ARE(options),

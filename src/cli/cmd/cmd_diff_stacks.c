@@ -61,31 +61,23 @@ static const struct option options[] = {
     PHASE_OPTION(struct diff_values),
 };
 
-static const char *const about[] = {
-    "BEFORE and AFTER are paths as gait leaf takes them: recordings of gait record, files of "
-    "folded stacks (py-spy's raw format, or any tool's), or folders of either. Both need not be of "
-    "the same kind. A function counts as the same if one side gives its short path and the other "
-    "its full path.",
-    "Each share is a share of the samples on its own side, so you can compare recordings of "
-    "different length. The columns count the samples in which a function was innermost (itself) "
-    "and those in which it was anywhere on the stack (in all; recursion counts once). Line numbers "
-    "do not matter, so code that only moved in its file has not changed.",
-    "A question mark marks a change that may be chance: it is within two and a half standard "
-    "deviations for counts of that size.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait diff-stacks monday.gait tuesday.gait", "Show which functions became slower."},
-    {"gait diff-stacks -n all --json before.txt nodes", "Show all changes, as JSON."},
-    {NULL, NULL},
-};
-
 const struct command cmd_diff_stacks = {
     .purpose = "compare the samples of two recordings",
     .summary = "Shows the functions whose share of the samples changed.",
-    .about = about,
-    .examples = examples,
+    .about = {"BEFORE and AFTER are paths as gait leaf takes them: recordings of gait record, "
+              "files of folded stacks (py-spy's raw format, or any tool's), or folders of either. "
+              "Both need not be of the same kind. A function counts as the same if one side gives "
+              "its short path and the other its full path.",
+              "Each share is a share of the samples on its own side, so you can compare recordings "
+              "of different length. The columns count the samples in which a function was "
+              "innermost (itself) and those in which it was anywhere on the stack (in all; "
+              "recursion counts once). Line numbers do not matter, so code that only moved in its "
+              "file has not changed.",
+              "A question mark marks a change that may be chance: it is within two and a half "
+              "standard deviations for counts of that size."},
+    .examples = {{"gait diff-stacks monday.gait tuesday.gait",
+                  "Show which functions became slower."},
+                 {"gait diff-stacks -n all --json before.txt nodes", "Show all changes, as JSON."}},
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "diff-stacks",
              OPTIONS_ARE(options),

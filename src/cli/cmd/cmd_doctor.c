@@ -340,30 +340,21 @@ static const struct option options[] = {
               "list the functions of PyTorch that gait replaces, and why")},
 };
 
-static const char *const about[] = {
-    "A killed process leaves its buffers in shared memory. The first command that reads its shard "
-    "moves their records into the shard. If the run directory was deleted before that, the buffers "
-    "stay: gait doctor counts them, and --clean removes them. It never touches buffers of running "
-    "processes, other users or other containers. It does not find a run directory that was moved: "
-    "read that with gait info first.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait doctor", "Check the machine before a long run."},
-    {"gait doctor torch",
-     "Show what gait can record of the PyTorch that the Python in PATH imports."},
-    {"gait doctor --patches", "List the functions of PyTorch that gait replaces in a run."},
-    {"gait doctor --clean", "Free the shared memory that killed processes left."},
-    {NULL, NULL},
-};
-
 const struct command cmd_doctor = {
     .purpose = "check what recording will be like here",
     .summary = "Checks this machine: clock, shared memory, buffers of dead processes, limits, "
                "directory, rights, sampling, energy, Pythons, and what each collector can record.",
-    .about = about,
-    .examples = examples,
+    .about = {"A killed process leaves its buffers in shared memory. The first command that reads "
+              "its shard moves their records into the shard. If the run directory was deleted "
+              "before that, the buffers stay: gait doctor counts them, and --clean removes them. "
+              "It never touches buffers of running processes, other users or other containers. It "
+              "does not find a run directory that was moved: read that with gait info first."},
+    .examples = {{"gait doctor", "Check the machine before a long run."},
+                 {"gait doctor torch",
+                  "Show what gait can record of the PyTorch that the Python in PATH imports."},
+                 {"gait doctor --patches",
+                  "List the functions of PyTorch that gait replaces in a run."},
+                 {"gait doctor --clean", "Free the shared memory that killed processes left."}},
     .exit_status = "0: success. 1: that Python has no torch. 2: wrong usage.",
     .line = {.command = "doctor",
              OPTIONS_ARE(options),

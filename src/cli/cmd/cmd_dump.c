@@ -153,10 +153,9 @@ static const struct table local_table = {.key = "locals", COLUMNS_ARE(local_colu
 static void put_local(const struct dumped *dumped, const struct frame_reading *read, size_t index)
 {
     FILE *out = dumped->lines;
-    const struct value cells[] = {
-        value_text(read->items[index].name), value_text(read->items[index].type),
-        value_text(read->items[index].value), value_bool(read->items[index].is_certain)};
-    sheet_row(dumped->sheet, cells, 0);
+    SHEET_ROW(dumped->sheet, value_text(read->items[index].name),
+              value_text(read->items[index].type), value_text(read->items[index].value),
+              value_bool(read->items[index].is_certain));
     fputs("        ", out);
     plain_put_all(out, read->items[index].name);
     fputs(" = ", out);
@@ -347,36 +346,28 @@ static const struct option options[] = {
     {FLAG_ROW('l', "locals", AT(has_locals), "also print the variables of each frame")},
 };
 
-static const char *const about[] = {
-    "gait reads the memory of the process. It does not stop the process and changes nothing in it. "
-    "The process must be CPython 3.8 to 3.15 on x86-64; it may run in another container, hang, or "
-    "be stopped.",
-    "The state of a thread says whether it runs Python (it holds the interpreter's lock, the GIL), "
-    "waits for the lock, runs native code without it, is blocked in the system, or was stopped by "
-    "a signal (SIGSTOP, ^Z) or a debugger. kill -CONT continues a stopped process.",
-    "Threads have the names of Python's threading module, or else those of the system. --json "
-    "gives the latter as system_name too.",
-    "With --locals the variables follow each frame. Numbers, texts and containers of them look as "
-    "in Python, shortened if they are long. A torch tensor shows its dtype, shape and device, any "
-    "other object its type and address. A module frame shows the module's names. A variable that "
-    "changed while gait read it is marked.",
-    "You need the right to trace the process: if kernel.yama.ptrace_scope is 0, be the same user; "
-    "otherwise have CAP_SYS_PTRACE (sudo). If the right is missing, the message says which.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait dump 4711", "The stacks of process 4711."},
-    {"gait dump --locals 4711", "The same with the variables of each function."},
-    {NULL, NULL},
-};
-
 const struct command cmd_dump = {
     .purpose = "show what every thread of a Python program does now",
     .summary = "Prints the stack, state and line of every thread of process PID, innermost frame "
                "first.",
-    .about = about,
-    .examples = examples,
+    .about = {"gait reads the memory of the process. It does not stop the process and changes "
+              "nothing in it. The process must be CPython 3.8 to 3.15 on x86-64; it may run in "
+              "another container, hang, or be stopped.",
+              "The state of a thread says whether it runs Python (it holds the interpreter's lock, "
+              "the GIL), waits for the lock, runs native code without it, is blocked in the "
+              "system, or was stopped by a signal (SIGSTOP, ^Z) or a debugger. kill -CONT "
+              "continues a stopped process.",
+              "Threads have the names of Python's threading module, or else those of the system. "
+              "--json gives the latter as system_name too.",
+              "With --locals the variables follow each frame. Numbers, texts and containers of "
+              "them look as in Python, shortened if they are long. A torch tensor shows its dtype, "
+              "shape and device, any other object its type and address. A module frame shows the "
+              "module's names. A variable that changed while gait read it is marked.",
+              "You need the right to trace the process: if kernel.yama.ptrace_scope is 0, be the "
+              "same user; otherwise have CAP_SYS_PTRACE (sudo). If the right is missing, the "
+              "message says which."},
+    .examples = {{"gait dump 4711", "The stacks of process 4711."},
+                 {"gait dump --locals 4711", "The same with the variables of each function."}},
     .exit_status = "0: success. 2: wrong usage, or a process that cannot be read.",
     .line = {.command = "dump",
              OPTIONS_ARE(options),

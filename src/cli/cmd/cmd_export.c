@@ -242,51 +242,54 @@ static const struct option options[] = {
     {FLAG_ROW(0, "internal", AT(is_internal), "include gait's own work")},
 };
 
-static const char *const about[] = {
-    "Without --format and -o the format is chrome, which most viewers open. At a terminal the file "
-    "is RUN" USUAL_ENDING " in the current folder, which must not be there yet; else it goes to "
-    "standard output.",
-    "chrome is Chrome trace JSON, for ui.perfetto.dev and chrome://tracing. perfetto is Perfetto's "
-    "own format, for ui.perfetto.dev and trace_processor; it is smaller, and overlapping spans get "
-    "separate lanes. csv has one row for each event, with the columns "
-    "kind,category,name,rank,pid,tid,start_ns,duration_ns,id,value,args.",
-    "pt-trace is the format of torch.profiler, for TensorBoard, Holistic Trace Analysis and "
-    "ui.perfetto.dev. A file holds one process. A folder gets one file for each process that ran "
-    "PyTorch, named {worker}.{ns}.pt.trace.json; gait never overwrites a file there.",
-    "parquet has the columns of csv, what each span belongs to, and of the rank folders: "
-    "run=NAME/rank=N/part-0.parquet, as DuckDB, Spark, Polars and pandas read Hive's partitions. "
-    "Where a process of the run has no rank, all lie in run=NAME, and rank is a column.",
-    "stacks is Chrome trace JSON of the stacks that gait record sampled, with one slice for each "
-    "call on each thread.",
-    "gait derives the steps and phases of a PyTorch training when it reads a recording; the "
-    "recording does not contain them. --steps, also with a value, adds them as gait report counts "
-    "them. With a value each rank is cut at its own steps. In csv they "
-    "are rows of category derived: kind step, and kind span with the phase as name and the step "
-    "number as argument. In chrome and perfetto they are a lane beside the training thread.",
-    "itwinai is the tables of that tool's scalability report, in the folder of -o: epoch-time, "
-    "gpu-energy-data and computation-data, each where the run has it. Name the folder "
-    "scalability-metrics/RUN, and its own report reads it.",
-    "Events are sorted by start, however large the trace is. Times keep their nanoseconds. Bytes "
-    "in names that are not UTF-8 become U+FFFD.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait export run1", "Write run1.json.gz, for ui.perfetto.dev and chrome://tracing."},
-    {"gait export run1 -o run1.pftrace", "Write a timeline for ui.perfetto.dev."},
-    {"gait export run1 --format csv | head", "Show the first events as rows."},
-    {"gait export run1 --format parquet -o lake", "Add the run to a folder of Parquet files."},
-    {"gait export run1 --steps -o run1.csv", "Add the steps and phases of the report."},
-    {"gait export run1 --format pt-trace -o traces --gzip",
-     "Write one compressed trace for each process."},
-    {NULL, NULL},
-};
-
 const struct command cmd_export = {
     .purpose = "write the events for other tools",
     .summary = "Writes the events of a shard or a run directory in a format for other tools.",
-    .about = about,
-    .examples = examples,
+    .about =
+        {"Without --format and -o the format is chrome, which most viewers open. At a terminal the "
+         "file "
+         "is RUN" USUAL_ENDING
+         " in the current folder, which must not be there yet; else it goes to "
+         "standard output.",
+         "chrome is Chrome trace JSON, for ui.perfetto.dev and chrome://tracing. perfetto is "
+         "Perfetto's "
+         "own format, for ui.perfetto.dev and trace_processor; it is smaller, and overlapping "
+         "spans get "
+         "separate lanes. csv has one row for each event, with the columns "
+         "kind,category,name,rank,pid,tid,start_ns,duration_ns,id,value,args.",
+         "pt-trace is the format of torch.profiler, for TensorBoard, Holistic Trace Analysis and "
+         "ui.perfetto.dev. A file holds one process. A folder gets one file for each process that "
+         "ran "
+         "PyTorch, named {worker}.{ns}.pt.trace.json; gait never overwrites a file there.",
+         "parquet has the columns of csv, what each span belongs to, and of the rank folders: "
+         "run=NAME/rank=N/part-0.parquet, as DuckDB, Spark, Polars and pandas read Hive's "
+         "partitions. "
+         "Where a process of the run has no rank, all lie in run=NAME, and rank is a column.",
+         "stacks is Chrome trace JSON of the stacks that gait record sampled, with one slice for "
+         "each "
+         "call on each thread.",
+         "gait derives the steps and phases of a PyTorch training when it reads a recording; the "
+         "recording does not contain them. --steps, also with a value, adds them as gait report "
+         "counts "
+         "them. With a value each rank is cut at its own steps. In csv they "
+         "are rows of category derived: kind step, and kind span with the phase as name and the "
+         "step "
+         "number as argument. In chrome and perfetto they are a lane beside the training thread.",
+         "itwinai is the tables of that tool's scalability report, in the folder of -o: "
+         "epoch-time, "
+         "gpu-energy-data and computation-data, each where the run has it. Name the folder "
+         "scalability-metrics/RUN, and its own report reads it.",
+         "Events are sorted by start, however large the trace is. Times keep their nanoseconds. "
+         "Bytes "
+         "in names that are not UTF-8 become U+FFFD."},
+    .examples =
+        {{"gait export run1", "Write run1.json.gz, for ui.perfetto.dev and chrome://tracing."},
+         {"gait export run1 -o run1.pftrace", "Write a timeline for ui.perfetto.dev."},
+         {"gait export run1 --format csv | head", "Show the first events as rows."},
+         {"gait export run1 --format parquet -o lake", "Add the run to a folder of Parquet files."},
+         {"gait export run1 --steps -o run1.csv", "Add the steps and phases of the report."},
+         {"gait export run1 --format pt-trace -o traces --gzip",
+          "Write one compressed trace for each process."}},
     .exit_status =
         "0: success. 2: wrong usage, unreadable input, or output that cannot be written.",
     .line = {.command = "export",

@@ -136,30 +136,22 @@ static const struct option options[] = {
      .is_other = true},
 };
 
-static const char *const about[] = {
-    "PATH is a path as gait leaf takes it: a recording of gait record, a file of folded stacks, or "
-    "a folder of either. The graph is one SVG file for any browser, which loads nothing from the "
-    "network: click to zoom, press / to search (a regular expression), i to turn the graph over, "
-    "Esc to show all. A graph of more than 50 rows has the outermost frame on top.",
-    "A comparison uses each side's share of its own samples, so you can compare recordings of "
-    "different length. It merges processes and threads and ignores line numbers. It does not draw "
-    "functions that only the stacks before contain: swap the two paths to see those.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait flame -o flame.svg run.gait", "Draw a recording."},
-    {"gait flame --phase forward -o forward.svg run1",
-     "Draw what Python ran in the forward phase."},
-    {"gait flame -b before.txt -o change.svg after.txt", "Draw what changed."},
-    {NULL, NULL},
-};
-
 const struct command cmd_flame = {
     .purpose = "draw sampled stacks as a flame graph",
     .summary = "Draws sampled stacks as a flame graph: one SVG file that searches and zooms.",
-    .about = about,
-    .examples = examples,
+    .about = {"PATH is a path as gait leaf takes it: a recording of gait record, a file of folded "
+              "stacks, or a folder of either. The graph is one SVG file for any browser, which "
+              "loads nothing from the network: click to zoom, press / to search (a regular "
+              "expression), i to turn the graph over, Esc to show all. A graph of more than 50 "
+              "rows has the outermost frame on top.",
+              "A comparison uses each side's share of its own samples, so you can compare "
+              "recordings of different length. It merges processes and threads and ignores line "
+              "numbers. It does not draw functions that only the stacks before contain: swap the "
+              "two paths to see those."},
+    .examples = {{"gait flame -o flame.svg run.gait", "Draw a recording."},
+                 {"gait flame --phase forward -o forward.svg run1",
+                  "Draw what Python ran in the forward phase."},
+                 {"gait flame -b before.txt -o change.svg after.txt", "Draw what changed."}},
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "flame", COMMAND_READS_PATH(options)},
     .run = run,

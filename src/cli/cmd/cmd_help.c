@@ -29,15 +29,10 @@ static const struct option options[] = {
     {FLAG_ROW(0, "man", AT(is_man), "write the man page (roff) instead")},
 };
 
-static const struct example examples[] = {
-    {"gait help run", "Show the options of gait run."},
-    {NULL, NULL},
-};
-
 const struct command cmd_help = {
     .purpose = "explain gait or one command",
     .summary = "Shows what CMD does and its options; without CMD, the list of commands.",
-    .examples = examples,
+    .examples = {{"gait help run", "Show the options of gait run."}},
     .line = {.command = "help", OPTIONS_ARE(options), .max_operands = 1, .operands = "[CMD]"},
     .is_rare = true,
     .run = run,

@@ -57,29 +57,21 @@ static const struct option options[] = {
     COMMAND_JSON_OPTION(struct import_values, "what was read in JSON"),
 };
 
-static const char *const about[] = {
-    "A TRACE is what torch.profiler writes, any trace of Chrome's Trace Event Format, or either of "
-    "them packed with gzip; or a folder of them, whose other files are skipped and named. "
-    "Everything in it is kept: all fields and arguments of all events, values exact.",
-    "Each process becomes a shard; what runs on its devices is in it, as tracks. Times are "
-    "read as integers: nanoseconds stay what they are.",
-    "What is broken is read as far as it goes: control characters and quotes in texts, bytes that "
-    "are no UTF-8, NaN, negative durations, an end that is missing. The answer counts what was "
-    "repaired, by kind.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait import worker0.pt.trace.json.gz", "The folder worker0.run, as one that gait recorded."},
-    {"gait import traces -o run1", "A folder of ranks as one run."},
-    {NULL, NULL},
-};
-
 const struct command cmd_import = {
     .purpose = "make a run of other tools' traces",
     .summary = "Reads traces that other tools wrote, and writes them as shards of a run.",
-    .about = about,
-    .examples = examples,
+    .about = {"A TRACE is what torch.profiler writes, any trace of Chrome's Trace Event Format, or "
+              "either of them packed with gzip; or a folder of them, whose other files are skipped "
+              "and named. Everything in it is kept: all fields and arguments of all events, values "
+              "exact.",
+              "Each process becomes a shard; what runs on its devices is in it, as tracks. Times "
+              "are read as integers: nanoseconds stay what they are.",
+              "What is broken is read as far as it goes: control characters and quotes in texts, "
+              "bytes that are no UTF-8, NaN, negative durations, an end that is missing. The "
+              "answer counts what was repaired, by kind."},
+    .examples = {{"gait import worker0.pt.trace.json.gz",
+                  "The folder worker0.run, as one that gait recorded."},
+                 {"gait import traces -o run1", "A folder of ranks as one run."}},
     .exit_status = "0: something was read. 2: wrong usage, or nothing that could be read.",
     .line = {.command = "import",
              OPTIONS_ARE(options),

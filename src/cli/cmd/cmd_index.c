@@ -188,26 +188,20 @@ static const struct option options[] = {
     {FLAG_ROW('f', "force", AT(is_forced), "make the files again even if they are up to date")},
 };
 
-static const char *const about[] = {
-    "For each process it writes x.gait-facts beside x.gait: sums of kernels and ops, steps, the "
-    "breakdown and collectives, so that a question about all of a run reads no event. Of a rank "
-    "with a million events and more the first such question writes it by itself.",
-    "You can remove these files at any time; they contain no data of their own. gait writes one "
-    "under another name and renames it when it is complete, and makes it again when the shard or "
-    "gait's rules have changed.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait index run1", "Make the files of all processes of a run."},
-    {NULL, NULL},
-};
-
 const struct command cmd_index = {
     .purpose = "keep what was found in a run beside it, for fast answers",
     .summary = "Writes sums of events beside each shard of a run, from which answers come at once.",
-    .about = about,
-    .examples = examples,
+    .about = {"For each process it writes x.gait-facts beside x.gait: sums of kernels and ops, "
+              "steps, the "
+              "breakdown and collectives, so that a question about all of a run reads no event. Of "
+              "a rank "
+              "with a million events and more the first such question writes it by itself.",
+              "You can remove these files at any time; they contain no data of their own. gait "
+              "writes one "
+              "under another name and renames it when it is complete, and makes it again when the "
+              "shard or "
+              "gait's rules have changed."},
+    .examples = {{"gait index run1", "Make the files of all processes of a run."}},
     .exit_status =
         "0: success. 2: wrong usage, unreadable input, or a file that cannot be written.",
     .line = {.command = "index", COMMAND_READS_PATH(options), .has_sheet = true},

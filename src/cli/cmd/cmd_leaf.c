@@ -217,42 +217,35 @@ static const struct option options[] = {
      .is_other = true},
 };
 
-static const char *const about[] = {
-    "PATH is a recording of gait record, a file of folded stacks (py-spy's raw format, or any "
-    "tool's: frames separated by semicolons, then a count), or a folder of either (gait lists its "
-    "subfolders but does not read them). gait counts and reports lines that are not stacks. It "
-    "accepts frames without a file or line, and frames of native code, processes and threads.",
-    "A row is a function, with the number of samples in which it was innermost (self) or anywhere "
-    "on the stack (total). A recursive function counts once in each sample.",
-    "With --lines, --aggregate, --library, --by or --without-modules, a row is the innermost "
-    "function of a stack with its line. Its share is of all samples in functions; with --by, of "
-    "those in its process, rank or thread. This is the report that itwinai makes from py-spy's "
-    "output (generate-py-spy-report), except that code at module level keeps its samples.",
-    "With --source a row is a line of a file: each line with samples and two lines around it, or "
-    "all lines with -n all. FILE may be the last part of its path.",
-    "With --phase, PATH is a run of gait run --sample. gait then counts a sample only if its "
-    "thread was in this phase, in a step (--phase steps), or in a span of this name. It includes "
-    "samples of blocked threads, because their stacks show where a thread waited. Without --phase "
-    "it leaves those out.",
-    "gait shortens the table to 78 columns (150 with --library), in the middle of names. Paths of "
-    "installed packages begin after site-packages. --json has the full names.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait leaf -a --library mypkg stacks.txt", "Show which lines of mypkg lead to the time."},
-    {"gait leaf -n all --by rank run1", "Show every leaf, rank by rank."},
-    {"gait leaf --phase input run1", "Show what Python ran or waited for in the phase input."},
-    {"gait leaf run.gait", "Show the self and total share of each function."},
-    {"gait leaf --source train.py run.gait", "Show which lines of train.py take the time."},
-    {NULL, NULL},
-};
-
 const struct command cmd_leaf = {
     .purpose = "list the functions that samples found",
     .summary = "Lists the functions of sampled stacks, most samples first.",
-    .about = about,
-    .examples = examples,
+    .about = {"PATH is a recording of gait record, a file of folded stacks (py-spy's raw format, "
+              "or any tool's: frames separated by semicolons, then a count), or a folder of either "
+              "(gait lists its subfolders but does not read them). gait counts and reports lines "
+              "that are not stacks. It accepts frames without a file or line, and frames of native "
+              "code, processes and threads.",
+              "A row is a function, with the number of samples in which it was innermost (self) or "
+              "anywhere on the stack (total). A recursive function counts once in each sample.",
+              "With --lines, --aggregate, --library, --by or --without-modules, a row is the "
+              "innermost function of a stack with its line. Its share is of all samples in "
+              "functions; with --by, of those in its process, rank or thread. This is the report "
+              "that itwinai makes from py-spy's output (generate-py-spy-report), except that code "
+              "at module level keeps its samples.",
+              "With --source a row is a line of a file: each line with samples and two lines "
+              "around it, or all lines with -n all. FILE may be the last part of its path.",
+              "With --phase, PATH is a run of gait run --sample. gait then counts a sample only if "
+              "its thread was in this phase, in a step (--phase steps), or in a span of this name. "
+              "It includes samples of blocked threads, because their stacks show where a thread "
+              "waited. Without --phase it leaves those out.",
+              "gait shortens the table to 78 columns (150 with --library), in the middle of names. "
+              "Paths of installed packages begin after site-packages. --json has the full names."},
+    .examples =
+        {{"gait leaf -a --library mypkg stacks.txt", "Show which lines of mypkg lead to the time."},
+         {"gait leaf -n all --by rank run1", "Show every leaf, rank by rank."},
+         {"gait leaf --phase input run1", "Show what Python ran or waited for in the phase input."},
+         {"gait leaf run.gait", "Show the self and total share of each function."},
+         {"gait leaf --source train.py run.gait", "Show which lines of train.py take the time."}},
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "leaf", COMMAND_READS_PATH(options), .has_sheet = true},
     .run = run,

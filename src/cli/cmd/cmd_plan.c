@@ -160,9 +160,8 @@ static void put_cycles(struct sheet *sheet, const struct gait_schedule *schedule
         // not found by subtracting: cycles of a list differ in length
         const int64_t first =
             schedule->range_count ? schedule->ranges[cycle - 1].first : needs - schedule->active;
-        const struct value cells[] = {value_int(cycle), value_int(first), value_int(needs - 1),
-                                      value_bool(needs <= end)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_int(cycle), value_int(first), value_int(needs - 1),
+                  value_bool(needs <= end));
     }
     sheet_end(sheet);
 }
@@ -233,31 +232,23 @@ static const struct option options[] = {
     NUMBER(0, epochs, "epochs", "record all epochs of N that wait and warmup leave"),
 };
 
-static const char *const about[] = {
-    "SCHEDULE has the form that gait run --windows takes: FIRST/ACTIVE/EVERY as in 5/3/100, "
-    "steps=5,10-12, or named numbers: "
-    "wait=1,warmup=1,active=3,repeat=2,skip_first=1,every=50,unit=epoch. Settings such as "
-    "--profiling.wait 1 and those of a file work as in gait config. Without a schedule or settings "
-    "the options count. Without options too, gait plan shows GAIT_TORCH_WINDOWS or the default of "
-    "gait run.",
-    "Steps count from 0. A cycle is wait, warmup, active. gait writes its trace when the step "
-    "after the last active one begins. With --epochs all remaining epochs are active. If wait and "
-    "warmup leave no epoch, gait shortens the longer of the two, or warmup if they are equal.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait plan --wait 1 --warmup 1 --active 3 --length 20", "Show the cycles in 20 steps."},
-    {"gait plan 5/3/100", "Show what gait run records by default."},
-    {"gait plan --wait 1 --warmup 2 --epochs 10", "Record the rest of ten epochs."},
-    {NULL, NULL},
-};
-
 const struct command cmd_plan = {
     .purpose = "show what a schedule records",
     .summary = "Prints what a schedule does step by step, and how long a run must be.",
-    .about = about,
-    .examples = examples,
+    .about = {"SCHEDULE has the form that gait run --windows takes: FIRST/ACTIVE/EVERY as in "
+              "5/3/100, steps=5,10-12, or named numbers: "
+              "wait=1,warmup=1,active=3,repeat=2,skip_first=1,every=50,unit=epoch. Settings such "
+              "as --profiling.wait 1 and those of a file work as in gait config. Without a "
+              "schedule or settings the options count. Without options too, gait plan shows "
+              "GAIT_TORCH_WINDOWS or the default of gait run.",
+              "Steps count from 0. A cycle is wait, warmup, active. gait writes its trace when the "
+              "step after the last active one begins. With --epochs all remaining epochs are "
+              "active. If wait and warmup leave no epoch, gait shortens the longer of the two, or "
+              "warmup if they are equal."},
+    .examples = {{"gait plan --wait 1 --warmup 1 --active 3 --length 20",
+                  "Show the cycles in 20 steps."},
+                 {"gait plan 5/3/100", "Show what gait run records by default."},
+                 {"gait plan --wait 1 --warmup 2 --epochs 10", "Record the rest of ten epochs."}},
     .exit_status = "0: success, also if the run is too short. 2: an invalid schedule.",
     .line = {.command = "plan",
              OPTIONS_ARE(options),

@@ -67,28 +67,18 @@ static const struct option options[] = {
                 "sort key, as in pstats (default: cumulative)")},
 };
 
-static const char *const about[] = {
-    "The text equals that of Python's "
-    "pstats.Stats(FILE).strip_dirs().sort_stats(ORDER).print_stats(LIMIT) byte for byte, without "
-    "its line with the file's name. It leaves out folders and merges functions that then have the "
-    "same name.",
-    "gait.profilers.Advanced(dump_stats=True) writes such files, and so do cProfile and "
-    "Lightning's AdvancedProfiler.",
-    "In JSON and CSV times are in seconds, as in the file.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait pstats fit-profile-run_training_epoch.prof --limit 20",
-     "Show the 20 functions that took longest, with their calls."},
-    {NULL, NULL},
-};
-
 const struct command cmd_pstats = {
     .purpose = "print a .prof file as pstats does",
     .summary = "Prints a profile of Python functions (.prof) as Python's pstats does.",
-    .about = about,
-    .examples = examples,
+    .about = {"The text equals that of Python's "
+              "pstats.Stats(FILE).strip_dirs().sort_stats(ORDER).print_stats(LIMIT) byte for byte, "
+              "without its line with the file's name. It leaves out folders and merges functions "
+              "that then have the same name.",
+              "gait.profilers.Advanced(dump_stats=True) writes such files, and so do cProfile and "
+              "Lightning's AdvancedProfiler.",
+              "In JSON and CSV times are in seconds, as in the file."},
+    .examples = {{"gait pstats fit-profile-run_training_epoch.prof --limit 20",
+                  "Show the 20 functions that took longest, with their calls."}},
     .exit_status = "0: success. 2: wrong usage, or unreadable input.",
     .line = {.command = "pstats",
              OPTIONS_ARE(options),

@@ -355,45 +355,39 @@ static const struct option options[] = {
     {FLAG_ROW('q', "quiet", AT(is_quiet), "print nothing at the end")},
 };
 
-static const char *const about[] = {
-    "gait reads the memory of the program, with one system call a round. Without --native it never "
-    "stops the program, and it changes nothing in it. The program must be CPython 3.8 to 3.15 on "
-    "x86-64. Other processes that it starts are not disturbed.",
-    "gait samples at random times (a Poisson clock), so the shares are right even if the program "
-    "is periodic. It counts a round that it missed, and does not repeat it.",
-    "If the rate is too high, gait samples as fast as it can. The output is a shard (gait), "
-    "counted stacks with one line each (raw, as py-spy writes it), a graph (flamegraph), a file "
-    "for speedscope or pprof, or slices over time for ui.perfetto.dev and chrome://tracing "
-    "(chrome; until the end the samples are in a shard beside FILE). Without --format the ending "
-    "of FILE chooses the format. gait creates missing folders. Without --output it writes "
-    "gait-samples-<time>-<pid> with the right ending into the current folder.",
-    "Samples reach the disk from the first second on. If frames changed while gait read them, gait "
-    "keeps the stack only if it has seen the same stack unchanged before. Otherwise it cuts off "
-    "these frames and counts the sample as cut.",
-    "--native adds the native frames of each thread between the Python frames; libdw (elfutils) "
-    "finds them. About a hundred times a second gait pauses a running thread for about 20 us to "
-    "copy its stack, and reports the pauses at the end. Each native stack stands for its thread "
-    "until the next one. If native and Python frames do not match, gait keeps the Python frames "
-    "and counts the sample.",
-    "To sample a running program you need the same right as for gait dump. A program that gait "
-    "record starts needs no right.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait record -o run.gait -- python train.py", "Sample a training from its start."},
-    {"gait record --native -f flamegraph -o run.svg -- python train.py",
-     "Draw native functions too: those that Python called and those that called Python."},
-    {"gait record -d 10 -f raw -o stacks.txt --pid 4711",
-     "Sample ten seconds of a running process."},
-    {NULL, NULL},
-};
-
 const struct command cmd_record = {
     .purpose = "sample the stacks of a Python program",
     .summary = "Samples the stacks of all threads of a Python program, from another process.",
-    .about = about,
-    .examples = examples,
+    .about = {"gait reads the memory of the program, with one system call a round. Without "
+              "--native it never stops the program, and it changes nothing in it. The program must "
+              "be CPython 3.8 to 3.15 on x86-64. Other processes that it starts are not "
+              "disturbed.",
+              "gait samples at random times (a Poisson clock), so the shares are right even if the "
+              "program is periodic. It counts a round that it missed, and does not repeat it.",
+              "If the rate is too high, gait samples as fast as it can. The output is a shard "
+              "(gait), counted stacks with one line each (raw, as py-spy writes it), a graph "
+              "(flamegraph), a file for speedscope or pprof, or slices over time for "
+              "ui.perfetto.dev and chrome://tracing (chrome; until the end the samples are in a "
+              "shard beside FILE). Without --format the ending of FILE chooses the format. gait "
+              "creates missing folders. Without --output it writes gait-samples-<time>-<pid> with "
+              "the right ending into the current folder.",
+              "Samples reach the disk from the first second on. If frames changed while gait read "
+              "them, gait keeps the stack only if it has seen the same stack unchanged before. "
+              "Otherwise it cuts off these frames and counts the sample as cut.",
+              "--native adds the native frames of each thread between the Python frames; libdw "
+              "(elfutils) finds them. About a hundred times a second gait pauses a running thread "
+              "for about 20 us to copy its stack, and reports the pauses at the end. Each native "
+              "stack stands for its thread until the next one. If native and Python frames do not "
+              "match, gait keeps the Python frames and counts the sample.",
+              "To sample a running program you need the same right as for gait dump. A program "
+              "that gait record starts needs no right."},
+    .examples = {{"gait record -o run.gait -- python train.py",
+                  "Sample a training from its start."},
+                 {"gait record --native -f flamegraph -o run.svg -- python train.py",
+                  "Draw native functions too: those that Python called and those that called "
+                  "Python."},
+                 {"gait record -d 10 -f raw -o stacks.txt --pid 4711",
+                  "Sample ten seconds of a running process."}},
     .exit_status = "The status of the program that it started: 128 + N if signal N ended it, 126 "
                    "if it cannot be executed, 127 if it does not exist. With --pid: 0. 2: wrong "
                    "usage, or nothing to sample.",

@@ -126,45 +126,35 @@ static const struct option options[] = {
               "standard output")},
 };
 
-static const char *const about[] = {
-    "Without PATH it reports on the run that gait run started last in the current folder, of those "
-    "in which something is recorded.",
-    "The verdict says what slows the training down and what to try, or that the evidence is too "
-    "weak.",
-    "A step of the job covers all ranks at one step number; it takes as long as its slowest rank. "
-    "p50, p95 and p99 are durations of real steps (nearest rank).",
-    "Time per step: a phase is an outermost span inside a step, on the thread that made the "
-    "step, of the rank that was slowest in it. A span that crosses the border of a step counts "
-    "as far as it lies inside; a span that was begun before a step and covers all of it is its "
-    "surroundings, and the spans within count instead. Time in no span is called other. The "
-    "parts sum to the steps exactly. Without steps the same is told of the main thread's whole "
-    "run.",
-    "Of a PyTorch training the steps and their phases are found without marks: input, copy, "
-    "forward, backward, optimizer, communication, gc, compile, checkpoint, evaluation, logging, "
-    "other. Its report adds findings, ranks, epochs, throughput, and the ops of the steps for "
-    "which they were recorded.",
-    "Threads shows the time in outermost spans, the events, and the events lost because a buffer "
-    "was full.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait report run1", "Report on a run."},
-    {"gait report", "Report on the newest run in this folder."},
-    {"gait report --epochs-csv scalability-metrics/run1/epoch-time run1",
-     "Write the epochs for itwinai's scalability report."},
-    {"gait report run1 -o run1.html", "Write the report as one HTML page."},
-    {"gait report --format csv --table ranks run1", "Print one table as CSV."},
-    {"gait report --json run1 | jq .step.p95_ns", "Print one figure."},
-    {NULL, NULL},
-};
-
 const struct command cmd_report = {
     .purpose = "show where the time went: verdict, steps, phases",
     .summary = "Reports on a shard or a run directory: what slows the training down, how long "
                "steps took and where their time went, threads, lost events, and gait's own cost.",
-    .about = about,
-    .examples = examples,
+    .about = {"Without PATH it reports on the run that gait run started last in the current "
+              "folder, of those in which something is recorded.",
+              "The verdict says what slows the training down and what to try, or that the evidence "
+              "is too weak.",
+              "A step of the job covers all ranks at one step number; it takes as long as its "
+              "slowest rank. p50, p95 and p99 are durations of real steps (nearest rank).",
+              "Time per step: a phase is an outermost span inside a step, on the thread that made "
+              "the step, of the rank that was slowest in it. A span that crosses the border of a "
+              "step counts as far as it lies inside; a span that was begun before a step and "
+              "covers all of it is its surroundings, and the spans within count instead. Time in "
+              "no span is called other. The parts sum to the steps exactly. Without steps the same "
+              "is told of the main thread's whole run.",
+              "Of a PyTorch training the steps and their phases are found without marks: input, "
+              "copy, forward, backward, optimizer, communication, gc, compile, checkpoint, "
+              "evaluation, logging, other. Its report adds findings, ranks, epochs, throughput, "
+              "and the ops of the steps for which they were recorded.",
+              "Threads shows the time in outermost spans, the events, and the events lost because "
+              "a buffer was full."},
+    .examples = {{"gait report run1", "Report on a run."},
+                 {"gait report", "Report on the newest run in this folder."},
+                 {"gait report --epochs-csv scalability-metrics/run1/epoch-time run1",
+                  "Write the epochs for itwinai's scalability report."},
+                 {"gait report run1 -o run1.html", "Write the report as one HTML page."},
+                 {"gait report --format csv --table ranks run1", "Print one table as CSV."},
+                 {"gait report --json run1 | jq .step.p95_ns", "Print one figure."}},
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "report",
              OPTIONS_ARE(options),

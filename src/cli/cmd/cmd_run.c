@@ -468,71 +468,67 @@ static const struct option options[] = {
     {TEXT_ROW('c', "config", "FILE", AT(config), "read settings from YAML, see gait config")},
 };
 
-static const char *const about[] = {
-    "Every process of the program that uses gait writes one shard into the run directory; all "
-    "shards share one run id. gait run sets GAIT_DIR (absolute) and GAIT_RUN_ID, and adds gait's "
-    "hook for PyTorch to PYTHONPATH. It changes nothing else: the program keeps its output, "
-    "terminal, process group and exit code. gait run passes on the signals that it gets.",
-    "--profiler simple prints at the end how often and how long each phase of a PyTorch training "
-    "ran, like Lightning's profiler of that name. --profiler advanced prints which Python "
-    "functions took the time, for each phase and in all, and writes *.prof files for gait pstats. "
-    "--profiler pytorch is --profile. Each rank writes a file into the run directory; the first "
-    "rank also prints it.",
-    "A killed process leaves its newest records in shared memory. gait run adds them to the shard "
-    "when the program has ended. If gait run was killed too, the first command that reads the run "
-    "does so.",
-    "--windows takes what gait plan takes. 5/3/100, the default, records the ops of steps 5 to 7 "
-    "of "
-    "every 100. --windows all leaves out 6 of "
-    "every 61 steps, to measure what recording ops costs. --profile records by the schedule of the "
-    "profiling section (gait config list). By default it skips 2 steps, warms up for one, records "
-    "the next three, and writes profiler_traces/*.pt.trace.json into the run directory. Any "
-    "--profiling.KEY does the same; wait, warmup, active and repeat count epochs without --profile "
-    "and steps with it. --inductor-kernels records torch.compile's fused CPU kernels as separate "
-    "ops.",
-    "Where GPUs or processors tell their energy, gait run reads it during the run, for gait "
-    "energy. measure_gpu_data=false switches that off; --energy also says what is missing.",
-    "Each process records its command line, the git commit of the program's folder and whether "
-    "files were changed, the machine, and the versions of Python and of packages that matter to a "
-    "training; gait info and gait compare show them. In the command line, values of arguments "
-    "whose names look like a secret, such as --token X, are ***. --no-metadata leaves all of that "
-    "out. --tag lr=0.1 adds a tag of your own.",
-    "When a buffer is full, --overflow drop counts the lost events and goes on, block waits, and "
-    "overwrite keeps the newest events.",
-    "--stuck-after 5m looks now and then whether the ranks move, as gait stuck does. When some "
-    "have "
-    "held the others up for five minutes, stuck.txt in the run directory says which and where, one "
-    "line says so on stderr, and the program goes on.",
-    "If gait cannot write the directory, it prints one sentence and runs the program without "
-    "recording. It refuses a directory that is not empty, unless --append is given or the "
-    "directory belongs to the same job, as when srun, mpirun or torchrun starts gait run once a "
-    "rank. While another run is being recorded into the directory, this run goes into DIR-2. If "
-    "several gait run write one directory, as with -a -o DIR on each node, only that of rank 0 "
-    "prints the report, and each writes the traces of its own processes. Inside another gait run, "
-    "or if GAIT_DIR is set, the run joins that directory.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait run -o run1 -- python train.py", "Record a training into run1."},
-    {"gait run --profile -- python train.py --my-flag",
-     "Record steps 3 to 5 with all ops, and write their torch trace into the run directory."},
-    {"gait run --profile --profiling.active 10 -- python train.py", "Do the same for ten steps."},
-    {"gait run --profiling.wait 1 --profiling.active 2 -- python train.py",
-     "Record the third and fourth epoch, as a YAML section with these settings would."},
-    {"gait run -- torchrun --nproc-per-node 8 train.py", "Record all ranks, one shard each."},
-    {"srun gait run -- python train.py", "Record the ranks of a SLURM step into one directory."},
-    {"gait run -a -o shared -- torchrun --nnodes 2 train.py",
-     "Run this on each node, with DIR on a shared disk: it makes one run, and the node of rank 0 "
-     "prints the report."},
-    {NULL, NULL},
-};
-
 const struct command cmd_run = {
     .purpose = "run a program and record it",
     .summary = "Runs CMD, and records it and every process it starts. Ends as CMD does.",
-    .about = about,
-    .examples = examples,
+    .about = {"Every process of the program that uses gait writes one shard into the run "
+              "directory; all shards share one run id. gait run sets GAIT_DIR (absolute) and "
+              "GAIT_RUN_ID, and adds gait's hook for PyTorch to PYTHONPATH. It changes nothing "
+              "else: the program keeps its output, terminal, process group and exit code. gait run "
+              "passes on the signals that it gets.",
+              "--profiler simple prints at the end how often and how long each phase of a PyTorch "
+              "training ran, like Lightning's profiler of that name. --profiler advanced prints "
+              "which Python functions took the time, for each phase and in all, and writes *.prof "
+              "files for gait pstats. --profiler pytorch is --profile. Each rank writes a file "
+              "into the run directory; the first rank also prints it.",
+              "A killed process leaves its newest records in shared memory. gait run adds them to "
+              "the shard when the program has ended. If gait run was killed too, the first command "
+              "that reads the run does so.",
+              "--windows takes what gait plan takes. 5/3/100, the default, records the ops of "
+              "steps 5 to 7 of every 100. --windows all leaves out 6 of every 61 steps, to measure "
+              "what recording ops costs. --profile records by the schedule of the profiling "
+              "section (gait config list). By default it skips 2 steps, warms up for one, records "
+              "the next three, and writes profiler_traces/*.pt.trace.json into the run directory. "
+              "Any --profiling.KEY does the same; wait, warmup, active and repeat count epochs "
+              "without --profile and steps with it. --inductor-kernels records torch.compile's "
+              "fused CPU kernels as separate ops.",
+              "Where GPUs or processors tell their energy, gait run reads it during the run, for "
+              "gait energy. measure_gpu_data=false switches that off; --energy also says what is "
+              "missing.",
+              "Each process records its command line, the git commit of the program's folder and "
+              "whether files were changed, the machine, and the versions of Python and of packages "
+              "that matter to a training; gait info and gait compare show them. In the command "
+              "line, values of arguments whose names look like a secret, such as --token X, are "
+              "***. --no-metadata leaves all of that out. --tag lr=0.1 adds a tag of your own.",
+              "When a buffer is full, --overflow drop counts the lost events and goes on, block "
+              "waits, and overwrite keeps the newest events.",
+              "--stuck-after 5m looks now and then whether the ranks move, as gait stuck does. "
+              "When some have held the others up for five minutes, stuck.txt in the run directory "
+              "says which and where, one line says so on stderr, and the program goes on.",
+              "If gait cannot write the directory, it prints one sentence and runs the program "
+              "without recording. It refuses a directory that is not empty, unless --append is "
+              "given or the directory belongs to the same job, as when srun, mpirun or torchrun "
+              "starts gait run once a rank. While another run is being recorded into the "
+              "directory, this run goes into DIR-2. If several gait run write one directory, as "
+              "with -a -o DIR on each node, only that of rank 0 prints the report, and each writes "
+              "the traces of its own processes. Inside another gait run, or if GAIT_DIR is set, "
+              "the run joins that directory."},
+    .examples = {{"gait run -o run1 -- python train.py", "Record a training into run1."},
+                 {"gait run --profile -- python train.py --my-flag",
+                  "Record steps 3 to 5 with all ops, and write their torch trace into the run "
+                  "directory."},
+                 {"gait run --profile --profiling.active 10 -- python train.py",
+                  "Do the same for ten steps."},
+                 {"gait run --profiling.wait 1 --profiling.active 2 -- python train.py",
+                  "Record the third and fourth epoch, as a YAML section with these settings "
+                  "would."},
+                 {"gait run -- torchrun --nproc-per-node 8 train.py",
+                  "Record all ranks, one shard each."},
+                 {"srun gait run -- python train.py",
+                  "Record the ranks of a SLURM step into one directory."},
+                 {"gait run -a -o shared -- torchrun --nnodes 2 train.py",
+                  "Run this on each node, with DIR on a shared disk: it makes one run, and the "
+                  "node of rank 0 prints the report."}},
     .exit_status = "The status of the program; 128 + N if signal N ended it; 125 if gait run could "
                    "not begin, 126 if the program cannot be executed, 127 if it does not exist.",
     .line = {.command = "run",

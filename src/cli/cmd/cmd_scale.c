@@ -148,46 +148,40 @@ static const struct option options[] = {
      .is_other = true},
 };
 
-static const char *const about[] = {
-    "RUN is a run of gait, a trace of another tool or a folder with those of its ranks, a run of "
-    "itwinai (its folders epoch-time, gpu-energy-data, computation-data), one of its tables, or a "
-    "folder of any of these. What is none of them is listed with the reason, and left out. Runs "
-    "of one strategy and size are repeats: their mean is told with its 95 % interval (Student's "
-    "t). Energy is that of a run, not of all repeats together.",
-    "A unit of work is a sample where all runs count samples, else an epoch; runs without epochs "
-    "are compared by steps. Efficiency is what a unit costs at the base, in workers times seconds, "
-    "by what it costs here; speedup is efficiency times workers by workers of the base. The base "
-    "is each strategy's fewest workers; where those are several, a training that is not "
-    "distributed stands for one. With --baseline common it is the fewest workers of all.",
-    "Amdahl's law and the universal scalability law (USL) are fitted to the costs, by least "
-    "squares of relative deviations with parameters of 0 or more. Losses say what each part of the "
-    "time costs more than at the base; they sum to 1 - efficiency.",
-    "Table itwinai holds the figures of itwinai's own report beside the right ones: it counts the "
-    "first epoch, adds the energy of repeats up, and counts operators and kernels both.",
-    "The plots are absolute_epoch_time, relative_epoch_time_speedup, gpu_energy_plot, "
-    "utilization_plot, computation_vs_other_plot and computation_vs_communication_plot; a page "
-    "(-o FILE.html) holds them. PNG needs rsvg-convert or chromium. The command line of itwinai's "
-    "generate-scalability-report is taken as it is, but plots are written only where --plot-dir or "
-    "--plot-suffix asks for them (into 'plots'); without any RUN the folder 'scalability-metrics' "
-    "is meant.",
-    "Runs on other devices, of other types of numbers, or of which neither the batch nor that of "
-    "each worker is the same, are refused, as gait compare refuses them, unless --allow-mismatch "
-    "is given.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait scale run1 run2 run4 -o scale.html", "One page with tables and plots."},
-    {"gait scale runs --plot-dir plots --plot-suffix .png", "The plots as files."},
-    {"gait scale --log-dir scalability-metrics --run-ids a,b", "What itwinai recorded."},
-    {NULL, NULL},
-};
-
 const struct command cmd_scale = {
     .purpose = "say how a training scales over workers",
     .summary = "Reports how trainings of several sizes scale, and where efficiency is lost.",
-    .about = about,
-    .examples = examples,
+    .about = {"RUN is a run of gait, a trace of another tool or a folder with those of its ranks, "
+              "a run of itwinai (its folders epoch-time, gpu-energy-data, computation-data), one "
+              "of its tables, or a folder of any of these. What is none of them is listed with the "
+              "reason, and left out. Runs of one strategy and size are repeats: their mean is told "
+              "with its 95 % interval (Student's t). Energy is that of a run, not of all repeats "
+              "together.",
+              "A unit of work is a sample where all runs count samples, else an epoch; runs "
+              "without epochs are compared by steps. Efficiency is what a unit costs at the base, "
+              "in workers times seconds, by what it costs here; speedup is efficiency times "
+              "workers by workers of the base. The base is each strategy's fewest workers; where "
+              "those are several, a training that is not distributed stands for one. With "
+              "--baseline common it is the fewest workers of all.",
+              "Amdahl's law and the universal scalability law (USL) are fitted to the costs, by "
+              "least squares of relative deviations with parameters of 0 or more. Losses say what "
+              "each part of the time costs more than at the base; they sum to 1 - efficiency.",
+              "Table itwinai holds the figures of itwinai's own report beside the right ones: it "
+              "counts the first epoch, adds the energy of repeats up, and counts operators and "
+              "kernels both.",
+              "The plots are absolute_epoch_time, relative_epoch_time_speedup, gpu_energy_plot, "
+              "utilization_plot, computation_vs_other_plot and computation_vs_communication_plot; "
+              "a page (-o FILE.html) holds them. PNG needs rsvg-convert or chromium. The command "
+              "line of itwinai's generate-scalability-report is taken as it is, but plots are "
+              "written only where --plot-dir or --plot-suffix asks for them (into 'plots'); "
+              "without any RUN the folder 'scalability-metrics' is meant.",
+              "Runs on other devices, of other types of numbers, or of which neither the batch nor "
+              "that of each worker is the same, are refused, as gait compare refuses them, unless "
+              "--allow-mismatch is given."},
+    .examples = {{"gait scale run1 run2 run4 -o scale.html", "One page with tables and plots."},
+                 {"gait scale runs --plot-dir plots --plot-suffix .png", "The plots as files."},
+                 {"gait scale --log-dir scalability-metrics --run-ids a,b",
+                  "What itwinai recorded."}},
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "scale",
              OPTIONS_ARE(options),

@@ -37,30 +37,22 @@ static int run(const void *values, const struct operands *operands)
     return code;
 }
 
-static const char *const about[] = {
-    "The table events has a row for each event, with the columns of gait export --format parquet: "
-    "kind, category, name, pid, tid, start_ns, duration_ns, id, value, row_id, parent_id, op_id, "
-    "launch_id, step, device, stream, bytes, dtype, shapes, process_group, sequence, args, run, "
-    "rank. parent_id is the span around a span; op_id and launch_id are of work on a device: the "
-    "op and the call that launched it. args is JSON: args->>'$.\"External id\"' reads from it. The "
-    "table is in memory. docs/howto/sql.md has ten questions.",
-    "DuckDB's library is no part of gait. It is loaded from the path in GAIT_DUCKDB, else where "
-    "the loader finds libduckdb.so, else from the package that pip install duckdb brings to the "
-    "Python in PATH, in a virtual environment its own.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait sql run1 'SELECT kind, count(*) FROM events GROUP BY 1'", "How many events of a kind."},
-    {"gait sql --json run1 'SELECT count(*) AS n FROM events'", "For a script."},
-    {NULL, NULL},
-};
-
 const struct command cmd_sql = {
     .purpose = "ask the events of a run in SQL, with DuckDB's library",
     .summary = "Asks the events of a run or a trace in SQL, which DuckDB's library answers.",
-    .about = about,
-    .examples = examples,
+    .about = {"The table events has a row for each event, with the columns of gait export --format "
+              "parquet: kind, category, name, pid, tid, start_ns, duration_ns, id, value, row_id, "
+              "parent_id, op_id, launch_id, step, device, stream, bytes, dtype, shapes, "
+              "process_group, sequence, args, run, rank. parent_id is the span around a span; "
+              "op_id and launch_id are of work on a device: the op and the call that launched it. "
+              "args is JSON: args->>'$.\"External id\"' reads from it. The table is in memory. "
+              "docs/howto/sql.md has ten questions.",
+              "DuckDB's library is no part of gait. It is loaded from the path in GAIT_DUCKDB, "
+              "else where the loader finds libduckdb.so, else from the package that pip install "
+              "duckdb brings to the Python in PATH, in a virtual environment its own."},
+    .examples = {{"gait sql run1 'SELECT kind, count(*) FROM events GROUP BY 1'",
+                  "How many events of a kind."},
+                 {"gait sql --json run1 'SELECT count(*) AS n FROM events'", "For a script."}},
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "sql",
              .min_operands = 2,

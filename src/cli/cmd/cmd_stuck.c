@@ -49,37 +49,28 @@ static const struct option options[] = {
                  "time between the two looks (default: 2 s)")},
 };
 
-static const char *const about[] = {
-    "PID is a process of the training, or one that started it: torchrun, mpirun, gait run or a "
-    "shell. gait looks at the ranks below it. RUN is the directory of a recorded run that is still "
-    "going on. Its processes on this machine are looked at, and those on other machines are known "
-    "by their shards.",
-    "gait looks at stacks, processor time, reads and writes, and at what is on record. A rank that "
-    "waits in a collective waits for others: the cause is whoever does not move either and is not "
-    "in that collective, or is in another one. What stands still for less than five times the "
-    "time of --for, or for less than twice as long as it did before, is not called stuck; then "
-    "gait "
-    "looks for up to five times that long.",
-    "A training that gait run records has its step, its phase, and the kind, group and number of "
-    "each collective. Of other Python programs the stack and the system call are known.",
-    "Nothing in the training is stopped or changed. You need the right to trace it, as for gait "
-    "dump.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait stuck 4711", "Say which rank below torchrun, process 4711, holds the others up."},
-    {"gait stuck run1", "Say the same of the run that is recorded into run1."},
-    {"gait stuck --for 10 4711", "Bear with pauses of up to 50 seconds."},
-    {NULL, NULL},
-};
-
 const struct command cmd_stuck = {
     .purpose = "say which rank of a training that hangs holds it up",
     .summary = "Looks at the live processes of a training twice. Names the ranks that do not move, "
                "and the collective in which the others wait for them.",
-    .about = about,
-    .examples = examples,
+    .about = {"PID is a process of the training, or one that started it: torchrun, mpirun, gait "
+              "run or a shell. gait looks at the ranks below it. RUN is the directory of a "
+              "recorded run that is still going on. Its processes on this machine are looked at, "
+              "and those on other machines are known by their shards.",
+              "gait looks at stacks, processor time, reads and writes, and at what is on record. A "
+              "rank that waits in a collective waits for others: the cause is whoever does not "
+              "move either and is not in that collective, or is in another one. What stands still "
+              "for less than five times the time of --for, or for less than twice as long as it "
+              "did before, is not called stuck; then gait looks for up to five times that long.",
+              "A training that gait run records has its step, its phase, and the kind, group and "
+              "number of each collective. Of other Python programs the stack and the system call "
+              "are known.",
+              "Nothing in the training is stopped or changed. You need the right to trace it, as "
+              "for gait dump."},
+    .examples = {{"gait stuck 4711",
+                  "Say which rank below torchrun, process 4711, holds the others up."},
+                 {"gait stuck run1", "Say the same of the run that is recorded into run1."},
+                 {"gait stuck --for 10 4711", "Bear with pauses of up to 50 seconds."}},
     .exit_status =
         "0: nothing is stuck. 1: some rank is stuck. 2: wrong usage, or gait cannot look.",
     .is_rare = true,

@@ -340,27 +340,18 @@ static const struct option options[] = {
     {FLAG_ROW('i', "idle", AT(has_idle), "also record threads that are blocked in the system")},
 };
 
-static const char *const about[] = {
-    "Once a second it shows how much of the time the interpreter's lock was held, what the threads "
-    "did, and the functions in the samples: self (innermost) and total (anywhere on the stack), "
-    "for this second and since the start.",
-    "Press p for processes or h for threads, the busiest first, with the recent share of time in "
-    "which each held the lock, waited for it, ran native code or was blocked. Press f for "
-    "functions, s or t to sort them by self or total, q to quit. gait top also ends with the "
-    "process. If the output is not a terminal, it prints a table of functions each second.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait top 4711", "Watch the hottest functions of process 4711."},
-    {NULL, NULL},
-};
-
 const struct command cmd_top = {
     .purpose = "watch the hottest functions of a Python program",
     .summary = "Shows once a second which functions process PID runs.",
-    .about = about,
-    .examples = examples,
+    .about = {"Once a second it shows how much of the time the interpreter's lock was held, what "
+              "the threads did, and the functions in the samples: self (innermost) and total "
+              "(anywhere on the stack), for this second and since the start.",
+              "Press p for processes or h for threads, the busiest first, with the recent share of "
+              "time in which each held the lock, waited for it, ran native code or was blocked. "
+              "Press f for functions, s or t to sort them by self or total, q to quit. gait top "
+              "also ends with the process. If the output is not a terminal, it prints a table of "
+              "functions each second."},
+    .examples = {{"gait top 4711", "Watch the hottest functions of process 4711."}},
     .exit_status = "0: success. 2: wrong usage, or a process that cannot be read.",
     .line = {.command = "top",
              OPTIONS_ARE(options),

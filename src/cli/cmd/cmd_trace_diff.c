@@ -58,16 +58,10 @@ static void put_row(struct sheet *sheet, const struct name_change *row)
     char more[48];
     snprintf(more, sizeof more, "%s%s", more_ns < 0 ? "-" : "+",
              units_ns((int64_t)llround(fabs(more_ns))).text);
-    const struct value cells[] = {value_text(row->name),
-                                  value_text(kind_of(row->role)),
-                                  value_text(change_of(row)),
-                                  value_real(row->a_calls),
-                                  value_real(row->b_calls),
-                                  value_int(llround(row->a_ns)),
-                                  value_int(llround(row->b_ns)),
-                                  value_int(llround(more_ns)),
-                                  value_text(more)};
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text(row->name), value_text(kind_of(row->role)),
+              value_text(change_of(row)), value_real(row->a_calls), value_real(row->b_calls),
+              value_int(llround(row->a_ns)), value_int(llround(row->b_ns)),
+              value_int(llround(more_ns)), value_text(more));
 }
 
 static void put(struct sheet *sheet, const struct operands *operands,
@@ -123,25 +117,17 @@ static int run(const void *values, const struct operands *operands)
     return code;
 }
 
-static const char *const about[] = {
-    "A and B are runs, or traces of other tools. Names are compared by their time a step, summed "
-    "over ranks, where both have steps; else by their time in all. The largest change comes first.",
-    "added: only B has it. gone: only A has it. same: less than 5 % of its time. The time of an op "
-    "includes the ops that it calls.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait trace-diff before.json.gz after.json.gz", "What an upgrade changed."},
-    {"gait trace-diff --format csv -o changes.csv run1 run2", "All of it as a table."},
-    {NULL, NULL},
-};
-
 const struct command cmd_trace_diff = {
     .purpose = "list ops and kernels that changed between two traces",
     .summary = "Lists the ops and kernels of two traces that came, went, or take another time.",
-    .about = about,
-    .examples = examples,
+    .about = {"A and B are runs, or traces of other tools. Names are compared by their time a "
+              "step, summed over ranks, where both have steps; else by their time in all. The "
+              "largest change comes first.",
+              "added: only B has it. gone: only A has it. same: less than 5 % of its time. The "
+              "time of an op includes the ops that it calls."},
+    .examples = {{"gait trace-diff before.json.gz after.json.gz", "What an upgrade changed."},
+                 {"gait trace-diff --format csv -o changes.csv run1 run2",
+                  "All of it as a table."}},
     .exit_status = COMMAND_ANSWERS,
     .line = {.command = "trace-diff",
              .min_operands = 2,

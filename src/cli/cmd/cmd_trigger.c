@@ -227,30 +227,21 @@ static const struct option options[] = {
                 "number of steps (default: those of one cycle of its schedule)")},
 };
 
-static const char *const about[] = {
-    "The process records these steps with their ops, from the next step on, as soon as its "
-    "schedule is idle. If a gait.torch.profile() or @gait.profiler() is active, that one writes a "
-    "trace of the steps; otherwise they are a window of the run. You can trigger again and again. "
-    "gait.trigger() does the same from inside the program.",
-    "PID may be that of gait run, torchrun or a shell: the request then goes to all processes "
-    "below it that record. Process 1 is the parent of all, so the request goes to process 1 alone, "
-    "unless it is gait run. gait sends no signal: it writes the request into the shared memory of "
-    "the processes that record, and touches no other process.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait trigger 4711", "Record a few steps of that training now."},
-    {"gait trigger 4711 --steps 10", "Record ten steps."},
-    {NULL, NULL},
-};
-
 const struct command cmd_trigger = {
     .purpose = "record steps of a running program",
     .summary =
         "Makes a recording process, and those it started, record the next steps with their ops.",
-    .about = about,
-    .examples = examples,
+    .about = {"The process records these steps with their ops, from the next step on, as soon as "
+              "its schedule is idle. If a gait.torch.profile() or @gait.profiler() is active, that "
+              "one writes a trace of the steps; otherwise they are a window of the run. You can "
+              "trigger again and again. gait.trigger() does the same from inside the program.",
+              "PID may be that of gait run, torchrun or a shell: the request then goes to all "
+              "processes below it that record. Process 1 is the parent of all, so the request goes "
+              "to process 1 alone, unless it is gait run. gait sends no signal: it writes the "
+              "request into the shared memory of the processes that record, and touches no other "
+              "process."},
+    .examples = {{"gait trigger 4711", "Record a few steps of that training now."},
+                 {"gait trigger 4711 --steps 10", "Record ten steps."}},
     .exit_status = "0: success. 2: wrong usage, or no process that records.",
     .line = {.command = "trigger",
              OPTIONS_ARE(options),

@@ -121,30 +121,21 @@ static const struct option options[] = {
               "listen on a socket in the file system, which only this user can open")},
 };
 
-static const char *const about[] = {
-    "It prints one line, the address with a token that only this user knows, and serves until "
-    "Ctrl-C. Each page is an answer of gait: the page ops is what gait ops says, ops?rows=20 is "
-    "gait "
-    "ops --rows 20, and ops.json, ops.csv, ops.md and ops.txt are its other formats. Tables can be "
-    "sorted, filtered and copied.",
-    "While a run goes on, pages are a second behind it.",
-    "The server listens on this machine alone, reads only the run, opens no file that an address "
-    "names, and refuses requests without the token or from pages of other hosts.",
-    NULL,
-};
-
-static const struct example examples[] = {
-    {"gait view run1", "Look at a run in the browser."},
-    {"gait view --no-browser --port 8000 run1", "Print the address, for a port that is forwarded."},
-    {"gait view trace.json.gz", "Look at another tool's trace."},
-    {NULL, NULL},
-};
-
 const struct command cmd_view = {
     .purpose = "show a run in the browser, also while it goes on",
     .summary = "Serves the answers to a run as pages on 127.0.0.1, until Ctrl-C.",
-    .about = about,
-    .examples = examples,
+    .about = {"It prints one line, the address with a token that only this user knows, and serves "
+              "until Ctrl-C. Each page is an answer of gait: the page ops is what gait ops says, "
+              "ops?rows=20 is gait ops --rows 20, and ops.json, ops.csv, ops.md and ops.txt are "
+              "its other formats. Tables can be sorted, filtered and copied.",
+              "While a run goes on, pages are a second behind it.",
+              "The server listens on this machine alone, reads only the run, opens no file that an "
+              "address names, and refuses requests without the token or from pages of other "
+              "hosts."},
+    .examples = {{"gait view run1", "Look at a run in the browser."},
+                 {"gait view --no-browser --port 8000 run1",
+                  "Print the address, for a port that is forwarded."},
+                 {"gait view trace.json.gz", "Look at another tool's trace."}},
     .exit_status = "0: ended by Ctrl-C. 2: wrong usage, unreadable input, or no port.",
     .line = {.command = "view",
              OPTIONS_ARE(options),

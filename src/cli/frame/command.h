@@ -11,11 +11,11 @@
 enum { COMMAND_VALUES_BYTES = 1024 }; // tests/unit/cli/test_command.c asks all tables
 
 struct command {
-    const char *purpose;            // a line without full stop; the list of commands shows it
-    const char *summary;            // what `--help` says above the options: a sentence or two
-    const char *const *about;       // paragraphs for the man page only; NULL-terminated
-    const struct example *examples; // ends with a NULL line; the help shows the first
-    const char *exit_status;        // how the man page tells the exit codes
+    const char *purpose;           // a line without full stop; the list of commands shows it
+    const char *summary;           // what `--help` says above the options: a sentence or two
+    const char *about[ABOUT_MOST]; // paragraphs for the man page only; the rest is NULL
+    struct example examples[EXAMPLES_MOST]; // the rest is zeroed; the help shows the first
+    const char *exit_status;                // how the man page tells the exit codes
     struct option_table line;
     int usage_status; // exit code for wrong usage; 0: EXIT_USAGE
     bool is_rare;     // the list of commands names it, but does not explain it

@@ -39,8 +39,8 @@ static void describe(struct command *command, const struct answer *answer, char 
         if (*word == '_') // critical_path is critical-path
             *word = '-';
     command->summary = answer->summary;
-    command->about = answer->about;
-    command->examples = answer->examples;
+    memcpy(command->about, answer->about, sizeof command->about);
+    memcpy(command->examples, answer->examples, sizeof command->examples);
     command->line.options = answer->options;
     command->line.count = answer->count;
     command->line.choice = answer->choice;

@@ -61,7 +61,7 @@ static void print_options(FILE *out, const struct command *command)
             print_option(out, option);
     static const struct option help = {FLAG_ROW('h', "help", 0, "show this text")};
     print_option(out, &help);
-    if (command->examples && command->examples->line)
+    if (command->examples->line)
         // the list of commands leaves gait's own screen no empty line here
         fprintf(out, "%sexample: %s\n", *command->line.command ? "\n" : "",
                 command->examples->line);

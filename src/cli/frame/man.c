@@ -148,14 +148,11 @@ static void put_environment(FILE *out, const struct command *command)
     }
 }
 
-static void put_examples(FILE *out, const struct example *example)
+static void put_examples(FILE *out, const struct example *examples)
 {
-    if (!example || !example->line)
-        return;
-    fputs(".SH EXAMPLES\n", out);
-    for (; example->line; example++) {
-        put_line(out, ".TP\n.B ", example->line);
-        put_line(out, "", example->what);
+    for (size_t i = 0; i < EXAMPLES_MOST && examples[i].line; i++) {
+        put_line(out, i ? ".TP\n.B " : ".SH EXAMPLES\n.TP\n.B ", examples[i].line);
+        put_line(out, "", examples[i].what);
     }
 }
 
@@ -180,8 +177,8 @@ void man_print(FILE *out, const struct command *command)
 {
     put_header(out, command);
     put_line(out, ".SH DESCRIPTION\n", command->summary);
-    for (const char *const *at = command->about; at && *at; at++)
-        put_line(out, ".PP\n", *at);
+    for (size_t i = 0; i < ABOUT_MOST && command->about[i]; i++)
+        put_line(out, ".PP\n", command->about[i]);
     if (!*command->line.command)
         put_commands(out);
     fputs(".SH OPTIONS\n", out);

@@ -243,10 +243,8 @@ void config_screen_put_table(struct sheet *sheet)
     sheet_table(sheet, &aliases);
     for (unsigned i = 0; i < setting_alias_count; i++) {
         const struct setting_alias *alias = &setting_aliases[i];
-        const struct value cells[] = {value_text(alias->name),
-                                      value_text(setting_table[alias->means].name),
-                                      value_text(alias->unit), value_bool(alias->is_bare)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(alias->name), value_text(setting_table[alias->means].name),
+                  value_text(alias->unit), value_bool(alias->is_bare));
     }
     sheet_end(sheet);
 }

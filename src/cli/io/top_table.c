@@ -20,8 +20,7 @@ struct filling {
 static struct top_row *add(struct filling *filling)
 {
     struct top_table *table = filling->table;
-    filling->status = array_reserve((void **)&table->rows, &table->room, table->count + 1,
-                                    (struct array_shape){sizeof *table->rows, ROW_LIMIT});
+    filling->status = ARRAY_RESERVE(table->rows, table->room, table->count + 1, ROW_LIMIT);
     if (filling->status)
         return NULL;
     struct top_row *row = &table->rows[table->count++];
@@ -75,8 +74,7 @@ static int busiest_first(const void *left, const void *right)
     const struct top_row *a = left, *b = right;
     if (busy(a) != busy(b))
         return busy(a) < busy(b) ? 1 : -1;
-    if (a->pid != b->pid)
-        return a->pid < b->pid ? -1 : 1;
+    RETURN_IF_APART(a->pid, b->pid);
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
@@ -85,8 +83,7 @@ int top_table_fill(struct top_table *table, struct sampler *sampler)
     struct filling filling = {.table = table};
     table->count = table->processes = 0;
     sampler_look_at_threads(sampler, take_thread, &filling);
-    if (table->count)
-        qsort(table->rows, table->count, sizeof *table->rows, busiest_first);
+    ARRAY_SORT(table->rows, table->count, busiest_first);
     return filling.status;
 }
 

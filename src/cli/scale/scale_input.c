@@ -125,9 +125,8 @@ static int read_text(const char *path, char **ret_text, size_t *ret_bytes)
 
 static int keep_table(struct scale_input *input, const char *path, const char *run)
 {
-    const struct array_shape shape = {.item_bytes = sizeof *input->tables, .limit = MOST_TABLES};
-    int status = array_reserve((void **)&input->tables, &input->table_capacity,
-                               input->table_count + 1, shape);
+    int status =
+        ARRAY_RESERVE(input->tables, input->table_capacity, input->table_count + 1, MOST_TABLES);
     if (status)
         return status;
     const struct scale_table table = {scale_set_text(input->set, path),

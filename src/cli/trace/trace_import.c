@@ -27,10 +27,8 @@ enum { MOST_SAID = 20 }; // files, beside an answer
 
 static int add_file(struct trace_import *import, const char *path, bool is_named)
 {
-    const struct array_shape shape = {sizeof *import->files, MOST_FILES};
     struct stat about;
-    const int status =
-        array_reserve((void **)&import->files, &import->room, import->count + 1, shape);
+    const int status = ARRAY_RESERVE(import->files, import->room, import->count + 1, MOST_FILES);
     if (status)
         return status;
     struct trace_file *file = &import->files[import->count++];

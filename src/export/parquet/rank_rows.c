@@ -12,7 +12,7 @@
 #include "facts/launches.h"
 #include "facts/rank_stream.h"
 #include "load/arg_list.h"
-#include "load/shard_owner.h"
+#include "load/order/event_feed.h"
 #include "load/site_role.h"
 
 enum { OF_HOST = 1, OF_CALLS, OF_DEVICES, COUNT_SHIFT = 2, SHARD_SHIFT = 36, MOST_ROWS = 1 << 28 };
@@ -41,9 +41,7 @@ struct rank_rows {
     uint32_t host_rows, device_rows;
     size_t step; // that began last
     struct arg_list args;
-    struct gait_cursor *others; // what is no span
-    struct gait_event due;
-    int has_due; // 1: `due` was not handed out yet
+    struct event_feed others; // what is no span
 };
 
 // --- numbers ---------------------------------------------------------------------------
@@ -108,24 +106,11 @@ static int64_t step_at(struct rank_rows *rows, int64_t at_ns)
                                                          : -1;
 }
 
-static int fetch(struct rank_rows *rows)
+static int give_other(void *context, const struct gait_event *event)
 {
-    rows->has_due = gait_cursor_next(rows->others, &rows->due);
-    return rows->has_due < 0 ? rows->has_due : GAIT_OK;
-}
-
-static int give_others(struct rank_rows *rows, int64_t until_ns)
-{
-    int status = GAIT_OK;
-    while (!status && rows->has_due == 1 && rows->due.start_ns <= until_ns) {
-        const struct rank_row row = {.event = &rows->due,
-                                     .step = step_at(rows, rows->due.start_ns)};
-        if (!export_is_aside(&rows->due))
-            status = give(rows, &row);
-        if (!status)
-            status = fetch(rows);
-    }
-    return status;
+    struct rank_rows *rows = context;
+    const struct rank_row row = {.event = event, .step = step_at(rows, event->start_ns)};
+    return export_is_aside(event) ? GAIT_OK : give(rows, &row);
 }
 
 // The innermost row of the track that holds all of it; it is pushed itself.
@@ -197,7 +182,9 @@ static int give_slice(struct rank_rows *rows, const struct fact_slice *slice)
     if (!status)
         status = feed_begin(&rows->feed, slice, rows->kinds);
     while (!status && (head = feed_next(&rows->feed))) {
-        status = give_others(rows, head->start_ns);
+        const int64_t start_ns = head->start_ns; // those that start with it come before it
+        status =
+            event_feed_until(&rows->others, start_ns + (start_ns < INT64_MAX), give_other, rows);
         if (!status)
             status = give_span(rows, slice, head);
     }
@@ -206,29 +193,16 @@ static int give_slice(struct rank_rows *rows, const struct fact_slice *slice)
 
 // --- all -------------------------------------------------------------------------------
 
-// Of the rank's tracks; where it has none nothing is opened, for no tracks are all.
 static int open_others(struct rank_rows *rows)
 {
-    struct gait_trace *trace = rows->run->trace;
-    const uint32_t count = gait_trace_track_count(trace);
-    struct gait_query query = {.size = sizeof query,
-                               .kinds = ((1u << GAIT_KIND_COUNT) - 1) & ~(1u << GAIT_KIND_SPAN),
-                               .since_ns = rows->run->options->since_ns,
-                               .until_ns = rows->run->options->until_ns,
-                               .internal = rows->run->options->internal};
-    uint32_t *tracks = malloc(((size_t)count + 1) * sizeof *tracks);
-    int status = tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for %u tracks", count);
-    for (uint32_t i = 0; i < count && !status; i++) {
-        struct gait_track_info info;
-        status = gait_trace_track(trace, i, &info);
-        if (!status && shard_owner(trace, info.shard) == rows->shard)
-            tracks[query.track_count++] = i;
-    }
-    query.tracks = tracks;
-    if (!status && query.track_count)
-        status = gait_cursor_open(trace, &query, &rows->others);
-    free(tracks);
-    return status || !rows->others ? status : fetch(rows);
+    const struct gait_export_options *options = rows->run->options;
+    const struct gait_query query = {.size = sizeof query,
+                                     .kinds =
+                                         ((1u << GAIT_KIND_COUNT) - 1) & ~(1u << GAIT_KIND_SPAN),
+                                     .since_ns = options->since_ns,
+                                     .until_ns = options->until_ns,
+                                     .internal = options->internal};
+    return event_feed_open(&rows->others, rows->run->trace, rows->shard, &query);
 }
 
 static int prepare(struct rank_rows *rows)
@@ -254,7 +228,7 @@ static int read_all(struct rank_rows *rows, struct rank_stream *stream)
     int is_more, status = launches_survey(&rows->launches, stream);
     while (!status && (is_more = rank_stream_next(stream, &slice)))
         status = is_more == 1 ? give_slice(rows, &slice) : is_more;
-    return status ? status : give_others(rows, INT64_MAX);
+    return status ? status : event_feed_until(&rows->others, INT64_MAX, give_other, rows);
 }
 
 static void finish(struct rank_rows *rows)
@@ -268,7 +242,7 @@ static void finish(struct rank_rows *rows)
     feed_finish(&rows->feed);
     launches_finish(&rows->launches);
     arg_list_finish(&rows->args);
-    gait_cursor_close(rows->others);
+    event_feed_close(&rows->others);
 }
 
 int rank_rows_each(const struct export_run *run, uint32_t shard, rank_rows_take *take,

@@ -191,9 +191,7 @@ static int name_track(struct chart *chart, uint32_t track, uint32_t stack)
 
 static struct chart_track *track_of(struct chart *chart, uint32_t number)
 {
-    const struct array_shape shape = {sizeof *chart->tracks, TRACK_LIMIT};
-    return array_reserve_zeroed((void **)&chart->tracks, &chart->track_room, (size_t)number + 1,
-                                shape)
+    return ARRAY_RESERVE_ZEROED(chart->tracks, chart->track_room, (size_t)number + 1, TRACK_LIMIT)
                ? NULL
                : &chart->tracks[number];
 }
@@ -204,8 +202,7 @@ static int lay_path(struct chart *chart, uint32_t stack, size_t *ret_depth)
     size_t depth = 0;
     for (uint32_t id = stack; id && depth < DEPTH_LIMIT; id = chart->stacks.rows[id].parent)
         depth += is_call(chart, id);
-    int status = array_reserve((void **)&chart->path, &chart->path_room, depth + 1,
-                               (struct array_shape){sizeof *chart->path, DEPTH_LIMIT + 1});
+    int status = ARRAY_RESERVE(chart->path, chart->path_room, depth + 1, DEPTH_LIMIT + 1);
     *ret_depth = depth;
     for (uint32_t id = stack; id && depth && !status; id = chart->stacks.rows[id].parent)
         if (is_call(chart, id))
@@ -227,8 +224,7 @@ static int open_calls(struct chart *chart, uint32_t track, size_t depth, int64_t
     struct chart_track *at = &chart->tracks[track];
     const struct stack_row *rows = chart->stacks.rows;
     size_t same = 0;
-    int status = array_reserve((void **)&at->open, &at->room, depth + 1,
-                               (struct array_shape){sizeof *at->open, DEPTH_LIMIT + 1});
+    int status = ARRAY_RESERVE(at->open, at->room, depth + 1, DEPTH_LIMIT + 1);
     while (same < depth && same < at->depth &&
            rows[at->open[same]].site == rows[chart->path[same]].site)
         same++;

@@ -260,8 +260,7 @@ int pt_inputs_append(struct buffer *out, const char *shapes, size_t bytes, bool 
 static int keep(struct pt_inputs *inputs, const char *shapes, size_t bytes)
 {
     size_t count = inputs->scratch.used;
-    int status = array_reserve((void **)&inputs->texts, &inputs->capacity, inputs->count + 1,
-                               (struct array_shape){sizeof *inputs->texts, MAX_KEPT});
+    int status = ARRAY_RESERVE(inputs->texts, inputs->capacity, inputs->count + 1, MAX_KEPT);
     uint8_t *both = status ? NULL : malloc(count + bytes + 1);
     if (!both)
         return status ? status : fail(GAIT_ERR_MEMORY, "no memory for a shape");

@@ -37,9 +37,8 @@ uint32_t name_index_number(struct name_index *table, struct slice name)
         if (slice_equals(*same, name))
             return table->index.places[at].row;
     }
-    const struct array_shape shape = {sizeof *table->names, MOST_NAMES};
     char *copy = NULL;
-    if (!array_reserve((void **)&table->names, &table->room, table->count + 1, shape))
+    if (!ARRAY_RESERVE(table->names, table->room, table->count + 1, MOST_NAMES))
         copy = arena_text(&table->arena, name.bytes, name.count);
     if (!copy)
         return 0;

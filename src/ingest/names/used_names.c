@@ -41,11 +41,10 @@ void used_names_finish(struct used_names *used)
 // Sets `ret_is_new` where it was not there.
 static int add_id(struct used_ids *ids, uint64_t id, bool *ret_is_new)
 {
-    const struct array_shape shape = {sizeof *ids->ids, ids->most};
     *ret_is_new = false;
     if (!id || id > ids->most || ids->has[id / 8] >> id % 8 & 1)
         return 0;
-    int status = array_reserve((void **)&ids->ids, &ids->capacity, ids->count + 1, shape);
+    int status = ARRAY_RESERVE(ids->ids, ids->capacity, ids->count + 1, ids->most);
     if (status)
         return status;
     ids->has[id / 8] |= (uint8_t)(1u << id % 8);
@@ -117,6 +116,5 @@ void used_names_sort(struct used_names *used)
 {
     struct used_ids *const all[] = {&used->strings, &used->sites, &used->forms};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i]->count)
-            qsort(all[i]->ids, all[i]->count, sizeof *all[i]->ids, compare);
+        ARRAY_SORT(all[i]->ids, all[i]->count, compare);
 }

@@ -125,7 +125,6 @@ static uint32_t stack_of(struct snapshot *snapshot, uint32_t frames)
 
 static int find_place(struct places *places, uint64_t address, struct place **ret_place)
 {
-    const struct array_shape shape = {sizeof *places->rows, MOST_BLOCKS};
     const uint32_t hash = (uint32_t)hash_mix(0, address);
     int status = hash_index_reserve(&places->index, 64);
     if (status)
@@ -136,7 +135,7 @@ static int find_place(struct places *places, uint64_t address, struct place **re
         if ((*ret_place)->address == address)
             return 0;
     }
-    status = array_reserve((void **)&places->rows, &places->room, places->count + 1, shape);
+    status = ARRAY_RESERVE(places->rows, places->room, places->count + 1, MOST_BLOCKS);
     if (status)
         return status;
     hash_index_put(&places->index, at, hash, (uint32_t)places->count);
@@ -148,8 +147,7 @@ static int find_place(struct places *places, uint64_t address, struct place **re
 static int note_older(struct device *device, uint64_t address, int64_t bytes, uint32_t frames)
 {
     struct older *older = &device->older;
-    const struct array_shape shape = {sizeof *older->rows, MOST_BLOCKS};
-    int status = array_reserve((void **)&older->rows, &older->room, older->count + 1, shape);
+    int status = ARRAY_RESERVE(older->rows, older->room, older->count + 1, MOST_BLOCKS);
     if (!status && __builtin_add_overflow(older->bytes, bytes, &older->bytes))
         status = fail(GAIT_ERR_FORMAT, "its blocks have more bytes than 64 bits hold");
     if (!status)

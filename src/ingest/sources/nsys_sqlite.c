@@ -74,7 +74,6 @@ static bool is(const struct sqlite_value *value, const char *column)
 static int take_string(const struct sqlite_value *values, int count, void *context)
 {
     struct nsys *nsys = context;
-    const struct array_shape shape = {sizeof *nsys->strings, (size_t)nsys->most_strings};
     int64_t id = -1;
     struct slice text = {NULL, 0};
     for (int i = 0; i < count; i++) {
@@ -87,8 +86,8 @@ static int take_string(const struct sqlite_value *values, int count, void *conte
         nsys->repairs->counts[REPAIR_LOST] += id < 0 || id >= nsys->most_strings;
         return 0;
     }
-    const int status =
-        array_reserve_zeroed((void **)&nsys->strings, &nsys->string_room, (size_t)id + 1, shape);
+    const int status = ARRAY_RESERVE_ZEROED(nsys->strings, nsys->string_room, (size_t)id + 1,
+                                            (size_t)nsys->most_strings);
     if (!status)
         nsys->strings[id] = event_draft_string(&nsys->draft, text) + 1;
     return status;

@@ -354,8 +354,7 @@ static int begin_slice(struct pftrace *trace, const struct pf_sequence *sequence
                        const struct pf_event *event, struct slice bytes, struct pf_track *track)
 {
     struct event_draft *draft = &trace->state.draft;
-    const struct array_shape shape = {sizeof *track->open, MOST_DEPTH};
-    int status = array_reserve((void **)&track->open, &track->room, track->depth + 1, shape);
+    int status = ARRAY_RESERVE(track->open, track->room, track->depth + 1, MOST_DEPTH);
     if (status)
         return status;
     event_draft_begin(draft, TABLE_SPAN, track->track, &event->site);

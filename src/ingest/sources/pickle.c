@@ -50,10 +50,8 @@ static int broken(const char *what)
 
 static int make(struct pickle *pickle, struct pickle_value value, uint32_t *ret_number)
 {
-    const struct array_shape shape = {sizeof value, MOST_VALUES};
     const uint32_t number = (uint32_t)pickle->count;
-    const int status =
-        array_add((void **)&pickle->values, &pickle->count, &pickle->room, &value, shape);
+    const int status = ARRAY_ADD(pickle->values, pickle->count, pickle->room, MOST_VALUES, &value);
     if (!status)
         *ret_number = number;
     return status;
@@ -61,9 +59,8 @@ static int make(struct pickle *pickle, struct pickle_value value, uint32_t *ret_
 
 static int push_number(struct pickle *pickle, uint32_t number)
 {
-    const struct array_shape shape = {sizeof *pickle->stack, MOST_VALUES};
     const int status =
-        array_add((void **)&pickle->stack, &pickle->depth, &pickle->stack_room, &number, shape);
+        ARRAY_ADD(pickle->stack, pickle->depth, pickle->stack_room, MOST_VALUES, &number);
     if (!status)
         pickle->marks += pickle->values[number].kind == PICKLE_MARK;
     return status;
@@ -324,11 +321,10 @@ static uint64_t memo_place(const struct operation *operation)
 // Nothing is kept under a number larger than that of values there are.
 static int keep(struct pickle *pickle, uint64_t place)
 {
-    const struct array_shape shape = {sizeof *pickle->memo, MOST_VALUES};
     if (!has(pickle, 1) || place > pickle->count)
         return broken("it remembers what is not there");
     const int status =
-        array_reserve_zeroed((void **)&pickle->memo, &pickle->memo_room, place + 1, shape);
+        ARRAY_RESERVE_ZEROED(pickle->memo, pickle->memo_room, place + 1, MOST_VALUES);
     if (!status)
         pickle->memo[place] = top(pickle);
     return status;

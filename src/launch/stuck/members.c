@@ -22,12 +22,11 @@ enum { MEMBERS_LIMIT = 1 << 16, MOST_CHILDREN = 1024, DEPTH = 16 };
 
 static int add_member(struct members *members, const struct member *member)
 {
-    const struct array_shape shape = {sizeof *members->items, MEMBERS_LIMIT};
     for (size_t i = 0; i < members->count; i++)
         if (members->items[i]->pid == member->pid && !strcmp(members->items[i]->host, member->host))
             return GAIT_OK;
     int status =
-        array_reserve((void **)&members->items, &members->capacity, members->count + 1, shape);
+        ARRAY_RESERVE(members->items, members->capacity, members->count + 1, MEMBERS_LIMIT);
     struct member *kept = status ? NULL : malloc(sizeof *kept);
     if (!kept)
         return status ? status : fail(GAIT_ERR_MEMORY, "no memory for a process");
@@ -240,15 +239,13 @@ int members_add(struct members *members, const char *operand)
 static int by_rank(const void *a, const void *b)
 {
     const struct member *x = *(struct member *const *)a, *y = *(struct member *const *)b;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
+    RETURN_IF_APART(x->rank, y->rank);
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 void members_sort(struct members *members)
 {
-    if (members->count)
-        qsort(members->items, members->count, sizeof *members->items, by_rank);
+    ARRAY_SORT(members->items, members->count, by_rank);
 }
 
 void members_finish(struct members *members)

@@ -11,6 +11,7 @@
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
 #include "base/json_reader.h"
+#include "load/order/event_feed.h"
 #include "vocabulary/metadata.h"
 #include "vocabulary/roles.h"
 
@@ -88,14 +89,14 @@ static void take_open(struct reading *reading, const struct gait_event *event)
 
 static int add_moment(struct reading *reading, int64_t ns)
 {
-    const struct array_shape shape = {sizeof *reading->moments, MOMENTS_LIMIT};
     if (reading->count >= MOMENTS_LIMIT)
         return GAIT_OK;
-    return array_add((void **)&reading->moments, &reading->count, &reading->capacity, &ns, shape);
+    return ARRAY_ADD(reading->moments, reading->count, reading->capacity, MOMENTS_LIMIT, &ns);
 }
 
-static int take_event(struct reading *reading, const struct gait_event *event)
+static int take_event(void *context, const struct gait_event *event)
 {
+    struct reading *reading = context;
     int64_t end_ns = event->start_ns;
     reading->look->events++;
     if (event->duration_ns < 0)
@@ -118,8 +119,7 @@ static int by_time(const void *a, const void *b)
 
 static void find_longest(struct reading *reading)
 {
-    if (reading->count)
-        qsort(reading->moments, reading->count, sizeof *reading->moments, by_time);
+    ARRAY_SORT(reading->moments, reading->count, by_time);
     for (size_t i = 1; i < reading->count; i++)
         if (reading->moments[i] - reading->moments[i - 1] > reading->look->longest_ns)
             reading->look->longest_ns = reading->moments[i] - reading->moments[i - 1];
@@ -152,19 +152,7 @@ static int read_events(struct reading *reading)
         .tracks = &reading->track,
         .track_count = 1,
     };
-    struct gait_cursor *cursor = NULL;
-    struct gait_event event;
-    int status = gait_cursor_open(reading->trace, &query, &cursor);
-    int next = 1;
-    while (!status && next > 0) {
-        next = gait_cursor_next(cursor, &event);
-        if (next > 0)
-            status = take_event(reading, &event);
-        else
-            status = next;
-    }
-    gait_cursor_close(cursor);
-    return status;
+    return each_event(reading->trace, &query, take_event, reading);
 }
 
 static int read_shard(struct reading *reading)
@@ -201,7 +189,7 @@ int record_look_take(const char *shard, struct arena *arena, struct record_look 
     return status;
 }
 
-static void count_step(const struct gait_event *step, uint32_t shard, void *context)
+static int count_step(void *context, const struct gait_event *step, uint32_t shard)
 {
     int64_t *last = context;
     (void)shard;
@@ -209,6 +197,7 @@ static void count_step(const struct gait_event *step, uint32_t shard, void *cont
     const int64_t number = (int64_t)step->id + (step->duration_ns >= 0);
     if (number > *last)
         *last = number;
+    return GAIT_OK;
 }
 
 int record_look_find_step(const char *shard, struct record_look *look)
@@ -219,7 +208,7 @@ int record_look_find_step(const char *shard, struct record_look *look)
         return GAIT_OK;
     int status = gait_trace_open(shard, &trace);
     if (!status)
-        status = each_step(trace, count_step, &step);
+        status = each_step(trace, false, count_step, &step);
     gait_trace_close(trace);
     if (!status)
         look->step = step;

@@ -25,14 +25,12 @@ void damage_finish(struct damage *damage)
 
 int damage_add(struct damage *damage, const struct damage_range *range)
 {
-    struct array_shape shape = {sizeof(*damage->ranges), DAMAGE_LIMIT};
 
     if (damage->count == DAMAGE_LIMIT) {
         damage->ranges[DAMAGE_LIMIT - 1].what = "more damage begins here; gait does not list it";
         return 0;
     }
-    int status =
-        array_reserve((void **)&damage->ranges, &damage->capacity, damage->count + 1, shape);
+    int status = ARRAY_RESERVE(damage->ranges, damage->capacity, damage->count + 1, DAMAGE_LIMIT);
     if (status)
         return status;
     const char *what = arena_text(damage->arena, range->what, strlen(range->what));

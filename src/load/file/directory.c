@@ -20,7 +20,6 @@
 static int add_path(struct directory *directory, struct arena *arena, const char *path,
                     const char *name)
 {
-    struct array_shape shape = {sizeof(*directory->paths), FILE_LIMIT};
     size_t length = strlen(path);
     struct buffer joined;
     char *text = NULL;
@@ -33,8 +32,7 @@ static int add_path(struct directory *directory, struct arena *arena, const char
     buffer_finish(&joined);
     if (!text)
         return status ? status : GAIT_ERR_MEMORY;
-    return array_add((void **)&directory->paths, &directory->count, &directory->capacity, &text,
-                     shape);
+    return ARRAY_ADD(directory->paths, directory->count, directory->capacity, FILE_LIMIT, &text);
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -75,8 +73,7 @@ int directory_list(struct directory *directory, struct arena *arena, const char 
     if (!status && errno)
         status = fail_to_read(path, errno);
     closedir(stream);
-    if (directory->count)
-        qsort(directory->paths, directory->count, sizeof(*directory->paths), compare_paths);
+    ARRAY_SORT(directory->paths, directory->count, compare_paths);
     return status;
 }
 

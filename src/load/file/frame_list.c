@@ -29,8 +29,7 @@ struct hop {
 
 int frame_list_add(struct frame_list *list, const struct frame_header *header, uint64_t offset)
 {
-    struct array_shape shape = {sizeof(*list->entries), FRAME_LIMIT};
-    return array_add((void **)&list->entries, &list->count, &list->capacity,
+    return ARRAY_ADD(list->entries, list->count, list->capacity, FRAME_LIMIT,
                      &(struct frame_entry){
                          .offset = offset,
                          .sequence = header->sequence,
@@ -41,8 +40,7 @@ int frame_list_add(struct frame_list *list, const struct frame_header *header, u
                          .track = header->track,
                          .events = header->events,
                          .table = header->table,
-                     },
-                     shape);
+                     });
 }
 
 bool frame_entry_matches(const struct frame_entry *entry, const struct frame_header *header)

@@ -74,14 +74,13 @@ static int read_index_frame(struct chain *chain, struct frame_header *ret_header
 
 static int read_columns(struct chain *chain, const struct frame_header *header)
 {
-    struct array_shape shape = {sizeof(uint64_t), (size_t)COLUMN_COUNT(INDEX) * FRAME_MAX_ROWS};
     size_t rows = header->rows;
     struct table_view view;
     int status = table_view_init(&view, header, chain->payload.bytes);
 
     if (!status)
-        status = array_reserve((void **)&chain->columns, &chain->column_capacity,
-                               rows * COLUMN_COUNT(INDEX), shape);
+        status = ARRAY_RESERVE(chain->columns, chain->column_capacity, rows * COLUMN_COUNT(INDEX),
+                               (size_t)COLUMN_COUNT(INDEX) * FRAME_MAX_ROWS);
     for (uint16_t column = 0; !status && column < COLUMN_COUNT(INDEX); column++)
         status = table_read(&chain->reader, &view, column, chain->columns + column * rows);
     return status;

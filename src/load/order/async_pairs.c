@@ -56,11 +56,9 @@ static struct async_key *find_key(const struct async_pairs *pairs, const struct 
 
 static int add_key(struct async_pairs *pairs, const struct async_key *key)
 {
-    const struct array_shape shape = {sizeof *pairs->keys, UINT32_MAX};
     int status = hash_index_reserve(&pairs->key_index, FIRST_KEYS);
     if (!status)
-        status =
-            array_reserve((void **)&pairs->keys, &pairs->key_room, pairs->key_count + 1, shape);
+        status = ARRAY_RESERVE(pairs->keys, pairs->key_room, pairs->key_count + 1, UINT32_MAX);
     if (status)
         return status;
     hash_index_put(&pairs->key_index, place_of(pairs, key), hash_key(key),
@@ -84,10 +82,9 @@ static bool is_begin(const struct merge_row *row)
 
 static int take_begin(struct async_pairs *pairs, const struct merge_row *row)
 {
-    struct array_shape shape = {sizeof(*pairs->window), pairs->begin_limit};
     struct async_key wanted = key_of(row);
-    int status = array_reserve((void **)&pairs->window, &pairs->begin_capacity,
-                               pairs->begin_count + 1, shape);
+    int status = ARRAY_RESERVE(pairs->window, pairs->begin_capacity, pairs->begin_count + 1,
+                               pairs->begin_limit);
 
     if (!status && !find_key(pairs, &wanted))
         status = add_key(pairs, &wanted);

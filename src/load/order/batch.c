@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 
 #define ROW_BYTES (7 * sizeof(int64_t) + 2 * sizeof(uint32_t) + sizeof(struct slice))
@@ -116,15 +117,13 @@ static int compare_spans(const void *left, const void *right)
     const struct batch_async *a = left;
     const struct batch_async *b = right;
 
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
 void batch_sort_async(struct batch_async *spans, size_t count)
 {
-    if (count)
-        qsort(spans, count, sizeof(*spans), compare_spans);
+    ARRAY_SORT(spans, count, compare_spans);
 }
 
 static bool wants_row(const struct event_frame *frame, const struct event_filter *filter,

@@ -168,19 +168,16 @@ static bool is_placed(const struct event_frame *frame, const struct event_decode
 static int place_columns(struct event_frame *frame, const struct event_decoder *decoder,
                          const struct event_ask *ask)
 {
-    struct array_shape shape = {sizeof(*frame->cells), CELL_LIMIT};
-    struct array_shape slices = {sizeof(*frame->bytes), FRAME_MAX_ROWS};
     size_t used = 2 * frame->rows;
 
     for (int role = 0; role < ROLE_NUMBERS; role++)
         used += is_placed(frame, decoder, ask, role) ? frame->rows : 0;
-    int status =
-        array_reserve((void **)&frame->cells, &frame->cell_capacity, used ? used : 1, shape);
+    int status = ARRAY_RESERVE(frame->cells, frame->cell_capacity, used ? used : 1, CELL_LIMIT);
     frame->has_bytes = is_asked(frame, ask, ROLE_BYTES);
     // at least one: a frame may have no rows, memset() wants a place
     if (!status && frame->has_bytes)
-        status = array_reserve((void **)&frame->bytes, &frame->slice_capacity,
-                               frame->rows ? frame->rows : 1, slices);
+        status = ARRAY_RESERVE(frame->bytes, frame->slice_capacity, frame->rows ? frame->rows : 1,
+                               FRAME_MAX_ROWS);
     if (status)
         return status;
     used = 0;
@@ -252,10 +249,8 @@ static int compare_keys(const void *left, const void *right)
     const struct sort_key *a = left;
     const struct sort_key *b = right;
 
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
+    RETURN_IF_APART(a->start, b->start);
+    RETURN_IF_APART(a->depth, b->depth);
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
@@ -263,12 +258,11 @@ static int find_order(const struct event_frame *frame, struct event_decoder *dec
                       const uint64_t *depths)
 {
     struct array_shape keys = {sizeof(struct sort_key), FRAME_MAX_ROWS};
-    struct array_shape order = {sizeof(*decoder->order), FRAME_MAX_ROWS};
     int status = array_reserve(&decoder->moved, &decoder->moved_capacity, frame->rows, keys);
 
     if (!status)
         status =
-            array_reserve((void **)&decoder->order, &decoder->order_capacity, frame->rows, order);
+            ARRAY_RESERVE(decoder->order, decoder->order_capacity, frame->rows, FRAME_MAX_ROWS);
     if (status)
         return status;
     struct sort_key *key = decoder->moved;

@@ -46,12 +46,11 @@ static void put_free(struct frame_cache *cache, uint32_t number)
 
 static int take_free(struct frame_cache *cache, uint32_t owner, uint32_t *ret_slot)
 {
-    struct array_shape shape = {sizeof(*cache->slots), SLOT_LIMIT};
     uint32_t number = cache->first_free - 1;
 
     if (!cache->first_free) {
-        int status = array_reserve((void **)&cache->slots, &cache->slot_capacity,
-                                   cache->slot_count + 1, shape);
+        int status =
+            ARRAY_RESERVE(cache->slots, cache->slot_capacity, cache->slot_count + 1, SLOT_LIMIT);
         if (status)
             return status;
         number = (uint32_t)cache->slot_count++;

@@ -70,9 +70,8 @@ static void sift_down(struct merge *merge)
 
 static int push(struct merge *merge, const struct merge_item *item)
 {
-    struct array_shape shape = {sizeof(*merge->heap), STREAM_LIMIT};
     size_t at = merge->heap_count;
-    int status = array_reserve((void **)&merge->heap, &merge->heap_capacity, at + 1, shape);
+    int status = ARRAY_RESERVE(merge->heap, merge->heap_capacity, at + 1, STREAM_LIMIT);
 
     if (status)
         return status;
@@ -242,17 +241,15 @@ int merge_next(struct merge *merge, struct merge_row *ret_row)
 
 static int add_stream(struct merge *merge, uint32_t shard, uint32_t frame)
 {
-    struct array_shape shape = {sizeof(*merge->streams), STREAM_LIMIT};
     const struct run_shard *from = merge->run->shards[shard];
     const struct frame_entry *entry = &from->shard.list.entries[frame];
     uint32_t track = id_map_get(&from->dictionary.tracks, entry->track) - 1;
-    return array_add((void **)&merge->streams, &merge->stream_count, &merge->stream_capacity,
+    return ARRAY_ADD(merge->streams, merge->stream_count, merge->stream_capacity, STREAM_LIMIT,
                      &(struct merge_stream){.first_ns = clock_map_ns(
                                                 merge->run->tracks.tracks[track].map, entry->first),
                                             .shard = shard,
                                             .frame = frame,
-                                            .slot = UINT32_MAX},
-                     shape);
+                                            .slot = UINT32_MAX});
 }
 
 static int add_streams(struct merge *merge, uint32_t number, const struct merge_choice *choice)
@@ -300,10 +297,8 @@ static int compare_streams(const void *left, const void *right)
     const struct merge_stream *a = left;
     const struct merge_stream *b = right;
 
-    if (a->first_ns != b->first_ns)
-        return a->first_ns < b->first_ns ? -1 : 1;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
+    RETURN_IF_APART(a->first_ns, b->first_ns);
+    RETURN_IF_APART(a->shard, b->shard);
     return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
@@ -322,8 +317,7 @@ int merge_open(struct merge *merge, struct run *run, const struct merge_choice *
         merge_close(merge);
         return status;
     }
-    if (merge->stream_count)
-        qsort(merge->streams, merge->stream_count, sizeof(*merge->streams), compare_streams);
+    ARRAY_SORT(merge->streams, merge->stream_count, compare_streams);
     return 0;
 }
 

@@ -22,7 +22,6 @@ const struct open_call *open_calls_at(struct open_calls *open, int64_t start_ns)
 
 int open_calls_push(struct open_calls *open, int64_t end_ns, uint64_t number)
 {
-    const struct array_shape shape = {sizeof *open->calls, MOST_OPEN};
-    return array_add((void **)&open->calls, &open->depth, &open->room,
-                     &(struct open_call){end_ns, number}, shape);
+    return ARRAY_ADD(open->calls, open->depth, open->room, MOST_OPEN,
+                     &(struct open_call){end_ns, number});
 }

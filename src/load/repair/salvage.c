@@ -303,10 +303,9 @@ static int take_ring(struct salvage *salvage, struct span_builder_track *track, 
 
 static int add_ring(struct salvage *salvage, uint32_t id, uint64_t offset)
 {
-    struct array_shape shape = {sizeof(struct span_builder_track *), RING_LIMIT};
     struct span_builder_track *track;
-    int status = array_reserve((void **)&salvage->tracks, &salvage->track_capacity,
-                               salvage->track_count + 1, shape);
+    int status = ARRAY_RESERVE(salvage->tracks, salvage->track_capacity, salvage->track_count + 1,
+                               RING_LIMIT);
 
     if (status || id_map_get(&salvage->taken, id))
         return status;

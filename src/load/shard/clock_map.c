@@ -18,9 +18,7 @@ typedef unsigned __int128 uint128;
 
 int clock_map_add(struct clock_map *map, const struct clock_point *anchor)
 {
-    struct array_shape shape = {sizeof(*map->anchors), ANCHOR_LIMIT};
-    return array_add((void **)&map->anchors, &map->anchor_count, &map->anchor_capacity, anchor,
-                     shape);
+    return ARRAY_ADD(map->anchors, map->anchor_count, map->anchor_capacity, ANCHOR_LIMIT, anchor);
 }
 
 void clock_map_finish(struct clock_map *map)

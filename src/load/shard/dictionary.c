@@ -73,13 +73,12 @@ static int take_schema(struct dictionary *dictionary, const struct row_reader *r
 
 static int take_string(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    struct array_shape shape = {sizeof(*dictionary->texts), TEXT_COUNT_LIMIT};
     const char *text = intern_slice(dictionary, slice_at(rows, COLUMN(STRING, text), row));
 
     if (!text)
         return GAIT_ERR_MEMORY;
-    int status = array_add((void **)&dictionary->texts, &dictionary->text_count,
-                           &dictionary->text_capacity, &text, shape);
+    int status = ARRAY_ADD(dictionary->texts, dictionary->text_count, dictionary->text_capacity,
+                           TEXT_COUNT_LIMIT, &text);
     return status ? status
                   : id_map_set(&dictionary->strings, number_at(rows, COLUMN(STRING, id), row),
                                (uint32_t)dictionary->text_count);
@@ -87,7 +86,6 @@ static int take_string(struct dictionary *dictionary, const struct row_reader *r
 
 static int take_meta(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    struct array_shape shape = {sizeof(*dictionary->meta), META_LIMIT};
     const char *key = intern_slice(dictionary, slice_at(rows, COLUMN(META, key), row));
     const char *json = intern_slice(dictionary, slice_at(rows, COLUMN(META, value), row));
 
@@ -107,8 +105,8 @@ static int take_meta(struct dictionary *dictionary, const struct row_reader *row
     }
     if (dictionary->meta_count == META_LIMIT)
         return fail(GAIT_ERR_FORMAT, "more than %d facts about a shard", META_LIMIT);
-    status = array_reserve((void **)&dictionary->meta, &dictionary->meta_capacity,
-                           dictionary->meta_count + 1, shape);
+    status = ARRAY_RESERVE(dictionary->meta, dictionary->meta_capacity, dictionary->meta_count + 1,
+                           META_LIMIT);
     if (status)
         return status;
     hash_index_put(index, at, hash, (uint32_t)dictionary->meta_count);
@@ -135,7 +133,6 @@ static int take_site(struct dictionary *dictionary, const struct row_reader *row
 
 static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_index)
 {
-    struct array_shape shape = {sizeof(*dictionary->clocks), CLOCK_LIMIT};
     size_t i = 0;
 
     while (i < dictionary->clock_count && dictionary->clocks[i].id != id)
@@ -144,7 +141,7 @@ static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_in
         return fail(GAIT_ERR_FORMAT, "more than %d clocks", CLOCK_LIMIT);
     if (i == dictionary->clock_count) {
         int status =
-            array_reserve((void **)&dictionary->clocks, &dictionary->clock_capacity, i + 1, shape);
+            ARRAY_RESERVE(dictionary->clocks, dictionary->clock_capacity, i + 1, CLOCK_LIMIT);
         if (status)
             return status;
         dictionary->clocks[i] = (struct dictionary_clock){.id = id};
@@ -185,14 +182,13 @@ static struct slice kept(struct dictionary *dictionary, struct slice bytes)
 
 static int take_form(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    struct array_shape shape = {sizeof(*dictionary->form_list), TEXT_COUNT_LIMIT};
     struct dictionary_form form = {kept(dictionary, slice_at(rows, COLUMN(FORM, args), row)),
                                    kept(dictionary, slice_at(rows, COLUMN(FORM, fields), row))};
 
     if (!form.args.bytes || !form.fields.bytes)
         return GAIT_ERR_MEMORY;
-    int status = array_add((void **)&dictionary->form_list, &dictionary->form_count,
-                           &dictionary->form_capacity, &form, shape);
+    int status = ARRAY_ADD(dictionary->form_list, dictionary->form_count, dictionary->form_capacity,
+                           TEXT_COUNT_LIMIT, &form);
     return status ? status
                   : id_map_set(&dictionary->forms, number_at(rows, COLUMN(FORM, id), row),
                                (uint32_t)dictionary->form_count);

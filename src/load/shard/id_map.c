@@ -11,8 +11,7 @@
 
 static int reach_page(struct id_map *map, size_t page)
 {
-    struct array_shape shape = {sizeof(*map->pages), ID_MAP_PAGES};
-    int status = array_reserve_zeroed((void **)&map->pages, &map->page_capacity, page + 1, shape);
+    int status = ARRAY_RESERVE_ZEROED(map->pages, map->page_capacity, page + 1, ID_MAP_PAGES);
 
     if (status)
         return status;

@@ -38,12 +38,11 @@ static void begin_group(struct search *search, size_t frame)
 static int add_track(struct search *search, const struct last_track *track)
 {
     struct last_state *state = search->state;
-    struct array_shape shape = {sizeof(*state->tracks), TRACK_LIMIT};
 
     if (id_map_get(&state->numbers, track->track))
         return 0;
-    int status = array_reserve((void **)&state->tracks, &state->track_capacity,
-                               state->track_count + 1, shape);
+    int status =
+        ARRAY_RESERVE(state->tracks, state->track_capacity, state->track_count + 1, TRACK_LIMIT);
     if (!status)
         status = id_map_set(&state->numbers, track->track, (uint32_t)state->track_count + 1);
     if (status)
@@ -57,7 +56,6 @@ static int add_track(struct search *search, const struct last_track *track)
 static int add_open(struct search *search, size_t row)
 {
     struct last_state *state = search->state;
-    struct array_shape shape = {sizeof(*state->open), OPEN_LIMIT};
     struct slice args = search->source->rows->columns[COLUMN(OPEN, args)].slices[row];
     struct last_open open = {.track = number_at(search, COLUMN(OPEN, track), row),
                              .start = number_at(search, COLUMN(OPEN, start), row),
@@ -71,8 +69,7 @@ static int add_open(struct search *search, size_t row)
     if (!copy)
         return GAIT_ERR_MEMORY;
     open.args = (struct slice){(const uint8_t *)copy, args.count};
-    return array_add((void **)&state->open, &state->open_count, &state->open_capacity, &open,
-                     shape);
+    return ARRAY_ADD(state->open, state->open_count, state->open_capacity, OPEN_LIMIT, &open);
 }
 
 static int load_frame(struct search *search, size_t frame)
@@ -152,8 +149,7 @@ static int compare(const void *left, const void *right)
     const struct last_open *a = left;
     const struct last_open *b = right;
 
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
     if (a->is_step != b->is_step)
         return a->is_step ? -1 : 1;
     return a->depth < b->depth ? -1 : a->depth > b->depth;

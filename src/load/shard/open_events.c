@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 #include "format/columns.h"
 
@@ -36,12 +37,10 @@ static int compare(const void *left, const void *right)
     const struct open_event *a = left;
     const struct open_event *b = right;
 
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
     if (a->is_step != b->is_step)
         return a->is_step ? -1 : 1;
-    if (a->tick != b->tick)
-        return a->tick < b->tick ? -1 : 1;
+    RETURN_IF_APART(a->tick, b->tick);
     return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 

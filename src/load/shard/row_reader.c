@@ -35,9 +35,8 @@ void row_reader_finish(struct row_reader *reader)
 
 static int load_numbers(struct row_reader *reader, struct row_column *column, uint8_t place)
 {
-    struct array_shape shape = {sizeof(*column->numbers), FRAME_MAX_ROWS};
-    int status = array_reserve((void **)&column->numbers, &column->number_capacity,
-                               reader->rows ? reader->rows : 1, shape);
+    int status = ARRAY_RESERVE(column->numbers, column->number_capacity,
+                               reader->rows ? reader->rows : 1, FRAME_MAX_ROWS);
 
     if (status)
         return status;
@@ -49,9 +48,8 @@ static int load_numbers(struct row_reader *reader, struct row_column *column, ui
 
 static int load_slices(struct row_reader *reader, struct row_column *column, uint8_t place)
 {
-    struct array_shape shape = {sizeof(*column->slices), FRAME_MAX_ROWS};
-    int status = array_reserve((void **)&column->slices, &column->slice_capacity,
-                               reader->rows ? reader->rows : 1, shape);
+    int status = ARRAY_RESERVE(column->slices, column->slice_capacity,
+                               reader->rows ? reader->rows : 1, FRAME_MAX_ROWS);
 
     if (status)
         return status;

@@ -49,8 +49,6 @@ void site_table_finish(struct site_table *table)
 int site_table_number(struct site_table *table, const struct gait_site_info *site,
                       uint32_t *ret_number)
 {
-    const struct array_shape shape = {sizeof(*table->sites), SITE_LIMIT},
-                             roles = {sizeof(*table->roles), SITE_LIMIT};
     struct hash_index *index = &table->index;
     const uint32_t hash = hash_site(site);
     int status = hash_index_reserve(index, FIRST_ROOM);
@@ -61,10 +59,10 @@ int site_table_number(struct site_table *table, const struct gait_site_info *sit
     while (index->places[at].row && !is_same(&table->sites[index->places[at].row - 1], site))
         at = hash_index_next(index, at);
     if (!index->places[at].row) {
-        status = array_reserve((void **)&table->sites, &table->capacity, table->count + 1, shape);
+        status = ARRAY_RESERVE(table->sites, table->capacity, table->count + 1, SITE_LIMIT);
         if (!status)
-            status = array_reserve((void **)&table->roles, &table->role_capacity, table->count + 1,
-                                   roles);
+            status =
+                ARRAY_RESERVE(table->roles, table->role_capacity, table->count + 1, SITE_LIMIT);
         if (status)
             return status;
         hash_index_put(index, at, hash, (uint32_t)table->count);

@@ -18,8 +18,7 @@ void track_table_finish(struct track_table *table)
 
 int track_table_add(struct track_table *table, const struct track *track, uint32_t *ret_number)
 {
-    struct array_shape shape = {sizeof(*table->tracks), TRACK_LIMIT};
-    int status = array_reserve((void **)&table->tracks, &table->capacity, table->count + 1, shape);
+    int status = ARRAY_RESERVE(table->tracks, table->capacity, table->count + 1, TRACK_LIMIT);
 
     if (status)
         return status;

@@ -79,11 +79,9 @@ static int make_room(struct snapshot_read *gather)
 {
     size_t owner_room = gather->piece_room;
     size_t piece_room = gather->piece_room;
-    int status = array_reserve((void **)&gather->pieces, &piece_room, gather->count + 1,
-                               (struct array_shape){sizeof *gather->pieces, PIECES_MAX});
+    int status = ARRAY_RESERVE(gather->pieces, piece_room, gather->count + 1, PIECES_MAX);
     if (status == 0)
-        status = array_reserve((void **)&gather->owners, &owner_room, gather->count + 1,
-                               (struct array_shape){sizeof(struct python_thread *), PIECES_MAX});
+        status = ARRAY_RESERVE(gather->owners, owner_room, gather->count + 1, PIECES_MAX);
     if (status == 0)
         gather->piece_room = piece_room < owner_room ? piece_room : owner_room;
     return status;

@@ -27,10 +27,8 @@ int stack_trie_init(struct stack_trie *trie)
     trie->node_slot_count = NODE_SLOTS;
     trie->site_count = trie->node_count = 1;
     if (trie->site_slots && trie->node_slots &&
-        array_reserve((void **)&trie->sites, &trie->site_room, 64,
-                      (struct array_shape){sizeof *trie->sites, STACK_TRIE_SITES}) == 0 &&
-        array_reserve((void **)&trie->nodes, &trie->node_room, 64,
-                      (struct array_shape){sizeof *trie->nodes, NODE_LIMIT}) == 0) {
+        ARRAY_RESERVE(trie->sites, trie->site_room, 64, STACK_TRIE_SITES) == 0 &&
+        ARRAY_RESERVE(trie->nodes, trie->node_room, 64, NODE_LIMIT) == 0) {
         memset(trie->nodes, 0, sizeof *trie->nodes);
         memset(trie->sites, 0, sizeof *trie->sites);
         return 0;
@@ -83,8 +81,8 @@ uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *
         if (trie->sites[i].name == held_name && trie->sites[i].file == held_file &&
             trie->sites[i].line == line)
             return i;
-    if (array_reserve((void **)&trie->sites, &trie->site_room, (size_t)trie->site_count + 1,
-                      (struct array_shape){sizeof *trie->sites, STACK_TRIE_SITES})) {
+    if (ARRAY_RESERVE(trie->sites, trie->site_room, (size_t)trie->site_count + 1,
+                      STACK_TRIE_SITES)) {
         fail_clear();
         trie->refused++;
         return 0;
@@ -164,8 +162,7 @@ uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site
     const uint32_t found = find(trie, &wanted, *slot);
     if (found)
         return found;
-    if (array_reserve((void **)&trie->nodes, &trie->node_room, (size_t)trie->node_count + 1,
-                      (struct array_shape){sizeof *trie->nodes, NODE_LIMIT})) {
+    if (ARRAY_RESERVE(trie->nodes, trie->node_room, (size_t)trie->node_count + 1, NODE_LIMIT)) {
         fail_clear();
         trie->refused++;
         return 0;

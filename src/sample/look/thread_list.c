@@ -56,9 +56,8 @@ static int add_thread(struct python_process *process, uint64_t address, const ui
 {
     const struct layout *layout = &process->target.layout;
     struct python_thread *thread;
-    int status =
-        array_reserve((void **)&process->threads, &process->thread_room, process->thread_count + 1,
-                      (struct array_shape){sizeof(void *), THREAD_LIMIT});
+    int status = ARRAY_RESERVE(process->threads, process->thread_room, process->thread_count + 1,
+                               THREAD_LIMIT);
     if (status == 0)
         status = python_thread_create(address, &thread);
     if (status)

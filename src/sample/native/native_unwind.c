@@ -255,12 +255,10 @@ int native_unwind_stack(struct native_unwind *unwind, struct native_stack *stack
 static int by_start(const void *a, const void *b)
 {
     const struct native_symbol *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
+    RETURN_IF_APART(x->start, y->start);
     // of two names the plainer one: sleep, not __sleep
     const size_t x_lines = strspn(x->name, "_"), y_lines = strspn(y->name, "_");
-    if (x_lines != y_lines)
-        return x_lines < y_lines ? -1 : 1;
+    RETURN_IF_APART(x_lines, y_lines);
     return strcmp(x->name, y->name);
 }
 
@@ -284,8 +282,7 @@ static void load_symbols(const struct unwind_library *library, struct dwfl_modul
             module->symbols[count++] = (struct native_symbol){start, start + symbol.st_size, name};
     }
     module->symbol_count = count;
-    if (count)
-        qsort(module->symbols, count, sizeof *module->symbols, by_start);
+    ARRAY_SORT(module->symbols, count, by_start);
 }
 
 // What we know of a file is found through what the library keeps for us: one
@@ -295,8 +292,8 @@ static struct native_module *slot_of(struct native_unwind *unwind, struct dwfl_m
 {
     if (*data)
         return &unwind->modules[(uintptr_t)*data - 1];
-    if (array_reserve((void **)&unwind->modules, &unwind->module_room, unwind->module_count + 1,
-                      (struct array_shape){sizeof *unwind->modules, MODULE_LIMIT})) {
+    if (ARRAY_RESERVE(unwind->modules, unwind->module_room, unwind->module_count + 1,
+                      MODULE_LIMIT)) {
         fail_clear();
         return NULL;
     }
