@@ -52,8 +52,10 @@ typedef int array_compare(const void *left, const void *right);
 // Such a function returns here, unless both are equal: then it looks at what comes next. The
 // greater one first: RETURN_IF_APART(b->ns, a->ns).
 #define RETURN_IF_APART(left, right)                                                               \
-    if ((left) != (right))                                                                         \
-    return (left) < (right) ? -1 : 1
+    do {                                                                                           \
+        if ((left) != (right))                                                                     \
+            return (left) < (right) ? -1 : 1;                                                      \
+    } while (0)
 
 // qsort() must not be given NULL, which no items may be.
 static inline void array_sort(void *items, size_t count, size_t bytes, array_compare *compare)
