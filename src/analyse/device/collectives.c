@@ -87,8 +87,9 @@ struct part {
     uint32_t shard;
 };
 
-static void init(struct collectives *collectives)
+void collectives_begin(struct collectives *collectives, const struct chosen *chosen)
 {
+    *collectives = (struct collectives){.chosen = chosen};
     arena_init(&collectives->arena, TEXTS_LIMIT);
     intern_init(&collectives->texts, &collectives->arena);
 }
@@ -97,11 +98,10 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
 {
     struct part *part = made;
     struct gait_shard_info info;
-    init(&part->found);
+    collectives_begin(&part->found, ((const struct collectives *)answer)->chosen);
     arg_keys_init(&part->keys, key_names, KEYS);
     part->trace = trace;
     part->shard = shard;
-    part->found.chosen = ((const struct collectives *)answer)->chosen;
     const int status = gait_trace_shard(trace, shard, &info);
     part->rank = status || info.rank < 0 ? (int64_t)shard : info.rank;
     return status;
@@ -443,7 +443,7 @@ static int sum_all(struct collectives *all)
     return GAIT_OK;
 }
 
-static const struct fact_consumer consumer = {
+const struct fact_consumer collectives_consumer = {
     .name = "collectives",
     .columns = FACT_ARGS,
     .roles = ROLE_BIT(ROLE_COLLECTIVE),
@@ -461,11 +461,10 @@ static const struct fact_consumer consumer = {
 int collectives_make(struct collectives *collectives, struct gait_trace *trace,
                      const struct chosen *chosen)
 {
-    struct fact_consumer asking = consumer;
+    struct fact_consumer asking = collectives_consumer;
     const struct fact_ask ask = {&asking, collectives};
     asking.columns |= chosen ? FACT_LINKS : 0;
-    *collectives = (struct collectives){.chosen = chosen};
-    init(collectives);
+    collectives_begin(collectives, chosen);
     int status = facts_run(trace, &ask, 1);
     if (!status)
         status = sum_all(collectives);

@@ -12,6 +12,7 @@
 #include "analyse/steps/chosen.h"
 #include "base/arena.h"
 #include "base/intern.h"
+#include "facts/facts.h"
 
 // Kernels of one kind in one group.
 struct collective_kind {
@@ -52,6 +53,10 @@ struct collectives {
     struct intern texts;
     const struct chosen *chosen;
 };
+
+// The answer is a struct collectives that was begun; it has calls and kinds, and no sums.
+extern const struct fact_consumer collectives_consumer;
+void collectives_begin(struct collectives *collectives, const struct chosen *chosen);
 
 // Of the calls that each rank began in the chosen times; NULL: of all.
 GAIT_CHECK int collectives_make(struct collectives *collectives, struct gait_trace *trace,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/index/hash_index.h"
 #include "facts/facts.h"
 #include "facts/facts_file.h"
 #include "facts/late_rows.h"
@@ -16,7 +15,6 @@ enum { MOST_ROWS = 1 << 28, FIRST_ROOM = 64 };
 
 struct part {
     struct kernels sums;
-    struct hash_index index;
     const struct gait_trace *trace;
     const struct chosen *chosen;
     uint32_t shard;
@@ -27,12 +25,6 @@ struct part {
 struct late_kernel {
     struct late_row row;
     struct kernel_sum sum; // of it alone, but for its op
-};
-
-struct answer {
-    struct kernels *kernels;
-    struct hash_index index;
-    const struct chosen *chosen;
 };
 
 enum { OCCUPANCY, BLOCKS, REGISTERS, KEYS };
@@ -60,10 +52,11 @@ static void add_up(struct kernel_sum *sum, const struct kernel_sum *row)
     sum->registers = row->registers > sum->registers ? row->registers : sum->registers;
 }
 
-static int add_sum(struct kernels *sums, struct hash_index *index, const struct kernel_sum *row)
+static int add_sum(struct kernels *sums, const struct kernel_sum *row)
 {
     const struct array_shape shape = {sizeof *sums->rows, MOST_ROWS};
     const uint32_t hash = (uint32_t)hash_mix(hash_mix(0, row->site), row->op);
+    struct hash_index *index = &sums->index;
     int status = hash_index_reserve(index, FIRST_ROOM);
     if (!status)
         status = array_reserve((void **)&sums->rows, &sums->capacity, sums->count + 1, shape);
@@ -111,7 +104,7 @@ static int settle(void *context, const struct late_row *row, const struct launch
     struct kernel_sum sum = ((const struct late_kernel *)row)->sum;
     sum.op = launch ? launch->op : GAIT_NO_SITE;
     return chosen_has(part->chosen, part->shard, late_row_counts_ns(row, launch))
-               ? add_sum(&part->sums, &part->index, &sum)
+               ? add_sum(&part->sums, &sum)
                : GAIT_OK;
 }
 
@@ -152,7 +145,7 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     struct part *part = made;
     part->trace = trace;
     part->shard = shard;
-    part->chosen = ((const struct answer *)answer)->chosen;
+    part->chosen = ((const struct kernels *)answer)->chosen;
     part->late = (struct late_rows){
         .settle = settle, .context = part, .row_bytes = sizeof(struct late_kernel)};
     arg_keys_init(&part->keys, key_names, KEYS);
@@ -161,11 +154,10 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
 
 static int merge(void *opaque, void *made)
 {
-    struct answer *answer = opaque;
     const struct part *part = made;
     int status = GAIT_OK;
     for (size_t i = 0; i < part->sums.count && !status; i++)
-        status = add_sum(answer->kernels, &answer->index, &part->sums.rows[i]);
+        status = add_sum(opaque, &part->sums.rows[i]);
     return status;
 }
 
@@ -173,7 +165,6 @@ static void drop(void *made)
 {
     struct part *part = made;
     kernels_finish(&part->sums);
-    hash_index_finish(&part->index);
     arg_keys_finish(&part->keys);
     late_rows_finish(&part->late);
 }
@@ -192,7 +183,7 @@ static const struct fact_list list = FACT_LIST(KERNELS, kernel_sum, fields);
 
 static bool is_whole(const void *opaque)
 {
-    return !((const struct answer *)opaque)->chosen;
+    return !((const struct kernels *)opaque)->chosen;
 }
 
 static int save(const void *made, struct facts_file *file)
@@ -217,7 +208,7 @@ static int by_time(const void *left, const void *right)
     return a->op < b->op ? -1 : a->op > b->op;
 }
 
-static const struct fact_consumer consumer = {
+const struct fact_consumer kernels_consumer = {
     .name = "kernels",
     .columns = FACT_LINKS | FACT_ARGS,
     .roles = ROLES_OF_KERNELS,
@@ -233,11 +224,9 @@ static const struct fact_consumer consumer = {
 
 int kernels_make(struct kernels *kernels, struct gait_trace *trace, const struct chosen *chosen)
 {
-    struct answer answer = {.kernels = kernels, .chosen = chosen};
-    const struct fact_ask ask = {&consumer, &answer};
-    *kernels = (struct kernels){.count = 0};
+    const struct fact_ask ask = {&kernels_consumer, kernels};
+    *kernels = (struct kernels){.chosen = chosen};
     const int status = facts_run(trace, &ask, 1);
-    hash_index_finish(&answer.index);
     if (status)
         kernels_finish(kernels);
     else if (kernels->count)
@@ -250,5 +239,6 @@ void kernels_finish(struct kernels *kernels)
     if (!kernels)
         return;
     free(kernels->rows);
+    hash_index_finish(&kernels->index);
     *kernels = (struct kernels){.rows = NULL};
 }

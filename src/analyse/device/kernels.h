@@ -6,6 +6,8 @@
 #include <gait/trace.h>
 
 #include "analyse/steps/chosen.h"
+#include "base/index/hash_index.h"
+#include "facts/facts.h"
 
 #define KERNEL_PARTS 1000000000
 
@@ -22,7 +24,12 @@ struct kernel_sum {
 struct kernels {
     struct kernel_sum *rows; // the longest first
     size_t count, capacity;
+    struct hash_index index;
+    const struct chosen *chosen; // NULL: all
 };
+
+// The answer is a struct kernels, zeroed but for the choice; its rows are in no order.
+extern const struct fact_consumer kernels_consumer;
 
 // Of those that were launched in the chosen times; NULL: of all.
 GAIT_CHECK int kernels_make(struct kernels *kernels, struct gait_trace *trace,

@@ -37,31 +37,23 @@ struct index_totals {
 
 // --- the questions -----------------------------------------------------------------------
 
-static int make_steps(struct gait_trace *trace)
+// All that is kept but ops, in one reading.
+static int make_sums(struct gait_trace *trace)
 {
-    struct turns turns;
-    struct device_run run;
-    int status = turns_make(&turns, trace, NULL);
-    if (status)
-        return status;
-    turns_finish(&turns);
-    status = device_run_make(&run, trace, NULL);
-    if (!status)
-        device_run_finish(&run);
-    return status;
-}
-
-static int make_kernels(struct gait_trace *trace)
-{
-    struct kernels kernels;
+    enum { ASKS = DEVICE_RUN_ASKS + 2 };
+    struct device_run run = {.turns.is_kept = true};
+    struct kernels kernels = {.count = 0};
     struct collectives collectives;
-    int status = kernels_make(&kernels, trace, NULL);
-    if (status)
-        return status;
-    kernels_finish(&kernels);
-    status = collectives_make(&collectives, trace, NULL);
+    struct fact_ask asks[ASKS];
+    collectives_begin(&collectives, NULL);
+    int status = device_run_ask(&run, trace, asks);
+    asks[DEVICE_RUN_ASKS] = (struct fact_ask){&kernels_consumer, &kernels};
+    asks[DEVICE_RUN_ASKS + 1] = (struct fact_ask){&collectives_consumer, &collectives};
     if (!status)
-        collectives_finish(&collectives);
+        status = recorded_steps_find(&run.turns.recorded, trace, NULL, asks, ASKS);
+    device_run_finish(&run);
+    kernels_finish(&kernels);
+    collectives_finish(&collectives);
     return status;
 }
 
@@ -77,9 +69,7 @@ static int make_ops(struct gait_trace *trace)
 
 static int make_all(struct gait_trace *trace)
 {
-    int status = make_steps(trace);
-    if (!status)
-        status = make_kernels(trace);
+    const int status = make_sums(trace);
     return status ? status : make_ops(trace);
 }
 
