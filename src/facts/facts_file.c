@@ -85,7 +85,7 @@ static bool is_whole(const struct run *run, uint32_t number)
 {
     const struct run_shard *shard = run->shards[number];
     return shard->info.complete && !shard->shard.is_live && !shard->shard.is_whole &&
-           !shard->shard.salvaged.used && !shard->shard.source.memory;
+           !shard->shard.salvaged.used && (!shard->shard.source.memory || run->facts.count);
 }
 
 // Whether the rank may have a file.
@@ -120,7 +120,9 @@ static bool is_trusted(const char *path, const char *shard)
 static int look(struct facts_file *file)
 {
     char wanted[KEY_BYTES + 2];
-    const int status = run_open(&file->run, file->path);
+    const struct slice facts = file->trace->run.facts;
+    const int status =
+        facts.count ? run_open_memory(&file->run, facts) : run_open(&file->run, file->path);
     if (status) {
         fail_clear();
         return status == GAIT_ERR_MEMORY ? status : GAIT_OK;
@@ -128,7 +130,8 @@ static int look(struct facts_file *file)
     const struct run_shard *own = file->run.shards[0];
     const char *key = dictionary_meta(&own->dictionary, meta.facts_of);
     snprintf(wanted, sizeof wanted, "\"%s\"", file->key);
-    file->is_there = own->info.complete && !file->run.damage.count && key && !strcmp(key, wanted);
+    file->is_there = own->info.complete && !file->run.damage.count &&
+                     (facts.count || (key && !strcmp(key, wanted)));
     if (!file->is_there)
         run_close(&file->run);
     return GAIT_OK;
@@ -165,7 +168,8 @@ int facts_file_open(struct facts_file **ret_file, struct gait_trace *trace, uint
     }
     file->trace = trace;
     file->shard = shard;
-    const bool is_there = is_trusted(file->path, path), is_made = is_long(run, shard);
+    const bool is_there = run->facts.count || is_trusted(file->path, path),
+               is_made = !run->facts.count && is_long(run, shard);
     const int status = is_there || is_made ? prepare(file, is_there) : GAIT_OK;
     if (!status && (file->is_there || is_made)) {
         *ret_file = file;

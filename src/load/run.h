@@ -40,6 +40,7 @@ struct run {
     size_t merge_bytes;    // bound of a merge's memory; 0: the usual one
     size_t async_begins;   // of a window of async_pairs; 0: the usual one
     bool wants_facts;      // a file of facts of each rank, however short it is
+    struct slice facts;    // for tests: of the rank, in place of a file
 };
 
 // What the public functions hand around.
