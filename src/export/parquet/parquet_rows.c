@@ -189,7 +189,8 @@ static int add_typed(struct writing *writing, const struct gait_arg *arg, bool *
         const bool is_text = kinds[at].type == PARQUET_TEXT;
         const bool is_fit = is_text ? arg->kind == GAIT_ARG_TEXT || arg->kind == GAIT_ARG_JSON
                                     : arg->kind == GAIT_ARG_INT;
-        if (arg->key[0] != typed[i].key[0] || has[at] || !is_fit || strcmp(arg->key, typed[i].key))
+        if (arg->key[0] != typed[i].key[0] || has[at] || !is_fit ||
+            strcmp(arg->key, typed[i].key) != 0)
             continue;
         has[at] = *ret_is_added = !is_text || (*arg->text && !is_null(arg));
         if (!has[at])
