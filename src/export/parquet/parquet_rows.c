@@ -278,9 +278,11 @@ static int write_all(struct writing *writing)
 {
     struct gait_trace *trace = writing->run->trace;
     const uint32_t process = writing->run->options->process;
+    const uint32_t count = gait_trace_shard_count(trace);
+    const uint32_t end = process && process < count ? process : count;
     int status = GAIT_OK;
-    for (uint32_t i = 0; i < gait_trace_shard_count(trace) && !status; i++)
-        if (shard_owner(trace, i) == i && (!process || process == i + 1))
+    for (uint32_t i = process ? process - 1 : 0; i < end && !status; i++)
+        if (shard_owner(trace, i) == i)
             status = rank_rows_each(writing->run, i, add_row, writing);
     return status ? status : parquet_file_end(&writing->file);
 }

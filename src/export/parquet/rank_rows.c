@@ -236,12 +236,9 @@ static int open_others(struct rank_rows *rows)
                                .internal = rows->run->options->internal};
     uint32_t *tracks = malloc(((size_t)count + 1) * sizeof *tracks);
     int status = tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for %u tracks", count);
-    for (uint32_t i = 0; i < count && !status; i++) {
-        struct gait_track_info info;
-        status = gait_trace_track(trace, i, &info);
-        if (!status && shard_owner(trace, info.shard) == rows->shard)
+    for (uint32_t i = 0; i < count && !status; i++)
+        if (shard_owner(trace, trace->run.tracks.tracks[i].info.shard) == rows->shard)
             tracks[query.track_count++] = i;
-    }
     query.tracks = tracks;
     if (!status && query.track_count)
         status = gait_cursor_open(trace, &query, &rows->others);
