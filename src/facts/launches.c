@@ -121,6 +121,15 @@ static const struct launch_op *inner_of(const struct launch_op *op, const struct
     return range->start_ns > op->start_ns ? range : op;
 }
 
+// Where the thread has nothing on record, its number is not the system's.
+const struct launch_op *launches_around(struct launches *launches, uint32_t number, int64_t at_ns)
+{
+    struct launch_thread *thread = &launches->threads.rows[number];
+    struct launch_open *any =
+        thread->has_ops || thread->has_ranges ? &thread->open : &launches->all;
+    return inner_of(innermost(&any->ops, at_ns), innermost(&any->ranges, at_ns));
+}
+
 // One that was still open when the recording ended holds nothing.
 static int add_op(struct launches *launches, uint32_t number, const struct feed_head *head,
                   uint32_t site)
@@ -223,18 +232,15 @@ static int remember(struct launches *launches, const struct launch *call)
     return GAIT_OK;
 }
 
-// Where the thread of the call has nothing on record, its number is not the system's.
-static int add_call(struct launches *launches, struct launch_thread *thread,
-                    const struct feed_head *head)
+static int add_call(struct launches *launches, uint32_t number, const struct feed_head *head)
 {
     const struct fact_row *row = head->row;
+    struct launch_thread *thread = &launches->threads.rows[number];
     struct launch_open *ops = thread->has_ops ? &thread->open : &launches->all;
-    struct launch_open *any = thread->has_ops || thread->has_ranges ? &thread->open : ops;
     if (!row->link)
         return GAIT_OK;
     const struct launch_op *op = innermost(&ops->ops, row->start_ns);
-    const struct launch_op *inner =
-        inner_of(innermost(&any->ops, row->start_ns), innermost(&any->ranges, row->start_ns));
+    const struct launch_op *inner = launches_around(launches, number, row->start_ns);
     const struct launch call = {.start_ns = row->start_ns,
                                 .end_ns = row->end_ns,
                                 .link = row->link,
@@ -264,7 +270,7 @@ int launches_add(struct launches *launches, const struct fact_slice *slice)
         if (launches->visit)
             status = launches->visit(launches->context, slice, head, &op);
         if (!status && head->kind == LAUNCH_CALL)
-            status = add_call(launches, &launches->threads.rows[number], head);
+            status = add_call(launches, number, head);
         if (!status && head->kind < LAUNCH_CALL)
             status = add_op(launches, number, head, op);
     }

@@ -71,6 +71,10 @@ static inline uint32_t launches_thread(const struct launches *launches, size_t a
     return launches->numbers[at];
 }
 
+// The op or named range that is innermost on a thread then, or NULL. For visitors: time is that of
+// the row they see.
+const struct launch_op *launches_around(struct launches *launches, uint32_t number, int64_t at_ns);
+
 // Whether the thread of the slice's track `at` launches work: it made a call that has a number.
 // Where no thread with ops did, since calls tell other numbers of threads, all of them count.
 bool launches_is_launching(const struct launches *launches, size_t at);

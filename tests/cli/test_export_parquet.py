@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+from small_disk import small_disk_at
 
 NUMBERS = {"pid", "start_ns", "duration_ns", "id"}
 ORDER = ["start_ns", "kind", "name", "duration_ns", "tid", "id", "value"]
@@ -376,6 +377,64 @@ def test_arguments_that_are_no_value_of_their_column_stay_in_args(gait, tmp_path
         assert [value for value in column if value is not None] == taken[key]
         for value, row, event in zip(column, told, [e for e in events if e["name"] == key]):
             assert json.loads(row["args"] or "null") == (event["args"] if value is None else None)
+
+
+def span(category, name, at, us, tid=9, **args):
+    return {"ph": "X", "cat": category, "name": name, "ts": at, "dur": us,
+            "pid": 0 if args else 7, "tid": tid, "args": args}  # fmt: skip
+
+
+ODD = {
+    "no span": [{"ph": "C", "cat": "c", "name": "loss", "ts": 1, "pid": 7, "args": {"loss": 1}}],
+    "devices alone": [
+        span("kernel", "k", at, 2, 7, device=0, stream=7, correlation=at) for at in range(9)
+    ],
+    "no end": [{"ph": "B", "cat": "cpu_op", "name": f"op {at}", "ts": at, "pid": 7, "tid": 9}
+               for at in range(9)],
+    "overhanging": [span("cpu_op", "a", 0, 10), span("cpu_op", "b", 5, 10),
+                    span("cpu_op", "c", 8, 3), span("cpu_op", "d", 14, 1)],
+    "10,000 threads": [span("cpu_op", "op", at, 5, at + 1) for at in range(10_000)],
+    "30,000 nested": [span("cpu_op", f"op {at % 3}", at, 90_000 - 2 * at) for at in range(30_000)],
+    "292 years": [span("cpu_op", "long", 0, 9223372036854775.0), span("cpu_op", "b", 1, 2)],
+    "a text of 1 MB": [span("cpu_op", "a", 1, 2, **{"Input Dims": "x" * (1 << 20), "y": "z"})],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_odd_traces_lose_nothing(gait, tmp_path, what):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": ODD[what]}))
+    assert gait("export", "t.json", "--format", "parquet", "-o", "lake").returncode == 0
+    rows = parquet.read_table(tmp_path / "lake/run=t/part-0.parquet").to_pylist()
+    csv.field_size_limit(1 << 24)
+    text = gait("export", "t.json", "--format", "csv").stdout
+    told = list(csv.DictReader(io.StringIO(text, newline="")))
+    keys = "kind", "name", "start_ns", "duration_ns", "tid"
+    found = sorted([str("" if row[key] is None else row[key]) for key in keys] for row in rows)
+    assert found == sorted([row[key] for key in keys] for row in told)
+    numbers = {row["row_id"] for row in rows if row["kind"] == "span"}
+    assert len(numbers) == sum(row["kind"] == "span" for row in rows)
+    by_number = {row["row_id"]: row for row in rows}
+    for row in rows:
+        if row["parent_id"] is not None:
+            around = by_number[row["parent_id"]]
+            assert around["start_ns"] <= row["start_ns"]
+            end = around["start_ns"] + around["duration_ns"]
+            assert row["start_ns"] + row["duration_ns"] <= end
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(gait, tmp_path):
+    (tmp_path / "t.json").write_text(json.dumps(trace_of(0)))
+    with small_disk_at(tmp_path / "disk", "256k") as disk:
+        assert gait("export", "t.json", "--format", "parquet", "-o", disk).returncode == 0
+        path = disk / "run=t/rank=0/part-0.parquet"
+        before = path.read_bytes()
+        (tmp_path / "t.json").write_text(json.dumps(trace_of(0, 140_000)))
+        done = gait("export", "t.json", "--format", "parquet", "-o", disk)
+        assert done.returncode == 2 and done.stderr.count("gait export:") == 1
+        assert done.stderr.endswith(f"cannot write '{path}': No space left on device\n")
+        assert [file for file in disk.rglob("*") if file.is_file()] == [path]
+        assert path.read_bytes() == before
 
 
 def test_what_cannot_be_meant_is_refused(gait, tmp_path):

@@ -158,6 +158,22 @@ def test_an_answer_takes_twice_the_work(build, tmp_path, command, rows, count):
     assert least[1] < MOST * least[0]
 
 
+@pytest.mark.parametrize(
+    ("rows", "count"), [(modules, 4000), (takings, 500), (nested_takings, 4000), (overheads, 4000)]
+)
+def test_rows_of_parquet_take_twice_the_work(build, tmp_path, rows, count):
+    least = []
+    for many in (count, 2 * count):
+        source, folder = tmp_path / f"{many}.json", tmp_path / str(many)
+        source.write_text(json.dumps([row for i in range(1, many + 1) for row in rows(i)]))
+        work(build / "gait", "import", source, "-o", folder)
+        line = [folder, "--format", "parquet", "-o", tmp_path / f"lake{many}"]
+        spent, done = work(build / "gait", "export", *line)
+        assert (done.returncode, done.stderr) == (0, "")
+        least.append(spent)
+    assert least[1] < MOST * least[0]
+
+
 @pytest.mark.parametrize("where", ["event", "fact", "broken"])
 def test_a_long_packed_string_is_not_read_again_and_again(build, tmp_path, where):
     """It was tried again from its begin with each half MiB that was unpacked."""

@@ -96,8 +96,9 @@ static uint32_t count_parts(const struct layout *layout, uint32_t count, int64_t
     return found;
 }
 
+// `before`: so many processes stand in front of it.
 static int write_shard(const struct layout *layout, const struct gait_export_options *options,
-                       uint32_t index, char ret_path[PATH_MAX])
+                       uint32_t index, uint32_t before, char ret_path[PATH_MAX])
 {
     struct gait_export_options given = *options;
     struct gait_shard_info shard;
@@ -113,7 +114,7 @@ static int write_shard(const struct layout *layout, const struct gait_export_opt
     if (status)
         return status;
     snprintf(ret_path + used, PATH_MAX - (size_t)used, "/part-%" PRIu32 ".parquet",
-             count_parts(layout, index, shard.rank));
+             layout->has_rank_column ? before : count_parts(layout, index, shard.rank));
     given.process = index + 1;
     given.steps = shard_steps_of(layout->steps, index, &given.step_count);
     return export_write(
@@ -223,11 +224,12 @@ static int write_shards(const struct layout *layout, const struct gait_export_op
                         const struct parquet_place *place)
 {
     char written[PATH_MAX];
+    uint32_t before = 0;
     int status = GAIT_OK;
     for (uint32_t i = 0; !status && i < gait_trace_shard_count(layout->trace); i++) {
         if (shard_owner(layout->trace, i) != i)
             continue;
-        status = write_shard(layout, options, i, written);
+        status = write_shard(layout, options, i, before++, written);
         if (!status && !place->is_quiet)
             puts(written);
     }

@@ -189,7 +189,8 @@ static int add_typed(struct writing *writing, const struct gait_arg *arg, bool *
         const bool is_text = kinds[at].type == PARQUET_TEXT;
         const bool is_fit = is_text ? arg->kind == GAIT_ARG_TEXT || arg->kind == GAIT_ARG_JSON
                                     : arg->kind == GAIT_ARG_INT;
-        if (arg->key[0] != typed[i].key[0] || has[at] || !is_fit || strcmp(arg->key, typed[i].key))
+        if (arg->key[0] != typed[i].key[0] || has[at] || !is_fit ||
+            strcmp(arg->key, typed[i].key) != 0)
             continue;
         has[at] = *ret_is_added = !is_text || (*arg->text && !is_null(arg));
         if (!has[at])
@@ -277,9 +278,11 @@ static int write_all(struct writing *writing)
 {
     struct gait_trace *trace = writing->run->trace;
     const uint32_t process = writing->run->options->process;
+    const uint32_t count = gait_trace_shard_count(trace);
+    const uint32_t end = process && process < count ? process : count;
     int status = GAIT_OK;
-    for (uint32_t i = 0; i < gait_trace_shard_count(trace) && !status; i++)
-        if (shard_owner(trace, i) == i && (!process || process == i + 1))
+    for (uint32_t i = process ? process - 1 : 0; i < end && !status; i++)
+        if (shard_owner(trace, i) == i)
             status = rank_rows_each(writing->run, i, add_row, writing);
     return status ? status : parquet_file_end(&writing->file);
 }

@@ -21,6 +21,11 @@ struct open_row {
     int64_t end_ns, number;
 };
 
+struct host_row { // of the slice
+    int64_t number;
+    int64_t around; // the op or range around a call that was recorded apart from it; 0: none
+};
+
 struct nest { // of a track
     struct open_row *rows;
     size_t depth, capacity;
@@ -35,9 +40,9 @@ struct rank_rows {
     uint8_t *kinds; // of a site: all are one to us
     struct feed feed;
     struct nest *nests;
-    size_t *firsts;   // of the slice's tracks in `numbers`
-    int64_t *numbers; // of the slice's rows on the host
-    size_t first_capacity, number_capacity;
+    size_t *firsts;         // of the slice's tracks in `hosts`
+    struct host_row *hosts; // the slice's rows on the host
+    size_t first_capacity, host_capacity;
     uint32_t host_rows, device_rows;
     size_t step; // that began last
     struct arg_list args;
@@ -59,8 +64,14 @@ static int see(void *context, const struct fact_slice *slice, const struct feed_
     const size_t track = (size_t)(head->track - slice->tracks);
     const bool launches = head->kind == LAUNCH_CALL && head->row->link;
     const uint32_t count = launches ? rows->launches.call_count : rows->host_rows++;
-    rows->numbers[rows->firsts[track] + (size_t)(head->row - head->track->rows)] =
-        number_of(rows, launches ? OF_CALLS : OF_HOST, count);
+    const struct launch_op *around =
+        head->kind != LAUNCH_CALL || head->track->shard == rows->shard
+            ? NULL
+            : launches_around(&rows->launches, launches_thread(&rows->launches, track),
+                              head->start_ns);
+    rows->hosts[rows->firsts[track] + (size_t)(head->row - head->track->rows)] = (struct host_row){
+        number_of(rows, launches ? OF_CALLS : OF_HOST, count),
+        around && around->end_ns >= head->end_ns ? number_of(rows, OF_HOST, around->site) : 0};
     *ret_count = count;
     return GAIT_OK;
 }
@@ -68,7 +79,7 @@ static int see(void *context, const struct fact_slice *slice, const struct feed_
 static int number_slice(struct rank_rows *rows, const struct fact_slice *slice)
 {
     const struct array_shape first = {sizeof *rows->firsts, MOST_ROWS},
-                             number = {sizeof *rows->numbers, MOST_ROWS};
+                             host = {sizeof *rows->hosts, MOST_ROWS};
     size_t count = 0;
     int status =
         array_reserve((void **)&rows->firsts, &rows->first_capacity, slice->count + 1, first);
@@ -77,7 +88,7 @@ static int number_slice(struct rank_rows *rows, const struct fact_slice *slice)
         count += slice->tracks[i].count;
     }
     if (!status)
-        status = array_reserve((void **)&rows->numbers, &rows->number_capacity, count + 1, number);
+        status = array_reserve((void **)&rows->hosts, &rows->host_capacity, count + 1, host);
     return status ? status : launches_add(&rows->launches, slice);
 }
 
@@ -154,7 +165,7 @@ static int give_span(struct rank_rows *rows, const struct fact_slice *slice,
                                    head->end_ns == FACT_OPEN ? -1 : head->end_ns - head->start_ns};
     struct rank_row row = {.event = &event};
     struct gait_site_info site;
-    int64_t at_ns = head->start_ns;
+    int64_t at_ns = head->start_ns, around = 0;
     int status = gait_trace_site(trace, event.site, &site);
     if (status)
         return status;
@@ -164,10 +175,14 @@ static int give_span(struct rank_rows *rows, const struct fact_slice *slice,
         row.row = number_of(rows, OF_DEVICES, rows->device_rows++);
         tell_launch(rows, head, &row, &at_ns);
     } else {
-        row.row = rows->numbers[rows->firsts[track] + (size_t)(head->row - head->track->rows)];
+        const struct host_row *host =
+            &rows->hosts[rows->firsts[track] + (size_t)(head->row - head->track->rows)];
+        row.row = host->number;
+        around = host->around;
     }
     row.step = step_at(rows, at_ns);
     status = enter(rows, head, row.row, &row.parent);
+    row.parent = row.parent ? row.parent : around;
     if (!status)
         status = fact_arg_list(slice, head->row, &rows->args);
     event.args = rows->args.args;
@@ -238,7 +253,7 @@ static void finish(struct rank_rows *rows)
     free(rows->nests);
     free(rows->kinds);
     free(rows->firsts);
-    free(rows->numbers);
+    free(rows->hosts);
     feed_finish(&rows->feed);
     launches_finish(&rows->launches);
     arg_list_finish(&rows->args);

@@ -167,9 +167,9 @@ static int look_ahead(struct async_pairs *pairs)
     return got < 0 ? got : 0;
 }
 
-int async_pairs_open(struct async_pairs *pairs, struct run *run)
+int async_pairs_open(struct async_pairs *pairs, struct run *run, const uint8_t *shards)
 {
-    struct merge_choice choice = {.kinds = 1u << GAIT_KIND_ASYNC};
+    struct merge_choice choice = {.kinds = 1u << GAIT_KIND_ASYNC, .shards = shards};
 
     *pairs =
         (struct async_pairs){.begin_limit = run->async_begins ? run->async_begins : WINDOW_BEGINS};

@@ -24,8 +24,8 @@ struct async_pairs {
     size_t pending; // begins of the window without their end so far
 };
 
-// Begins before the first row of the run.
-GAIT_CHECK int async_pairs_open(struct async_pairs *pairs, struct run *run);
+// Begins before the first row of the run, or of its shards that have a 1 (NULL: all).
+GAIT_CHECK int async_pairs_open(struct async_pairs *pairs, struct run *run, const uint8_t *shards);
 void async_pairs_close(struct async_pairs *pairs); // takes NULL and a zeroed struct
 
 // The end of the next begin in the order of a merge of all async rows, which

@@ -39,12 +39,11 @@ static int open_cursor(struct gait_cursor *cursor, const struct gait_query *quer
     if (status)
         return status;
     choice.kinds = cursor->filter.kinds;
-    if (!(choice.kinds & 1u << GAIT_KIND_ASYNC)) // whose partner may stand anywhere
-        choice.shards = cursor->filter.shards;
+    choice.shards = cursor->filter.shards; // an end has its begin in its own shard
     status = merge_open(&cursor->merge, cursor->run, &choice);
     cursor->has_merge = !status;
     if (!status && cursor->filter.kinds & 1u << GAIT_KIND_ASYNC)
-        status = async_pairs_open(&cursor->pairs, cursor->run);
+        status = async_pairs_open(&cursor->pairs, cursor->run, choice.shards);
     return status;
 }
 

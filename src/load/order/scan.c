@@ -203,7 +203,7 @@ static int scan_async(struct scan *scan, size_t rows)
         free(gathering.spans);
         return status;
     }
-    status = async_pairs_open(&pairs, scan->run);
+    status = async_pairs_open(&pairs, scan->run, NULL);
     if (!status)
         status = gather_async(scan, &merge, &pairs, &gathering);
     async_pairs_close(&pairs);
