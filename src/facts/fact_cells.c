@@ -179,10 +179,11 @@ void fact_cells_fill(struct fact_cells *cells, const struct fact_list *list, con
 static bool keep_text(struct buffer *texts, struct slice text, uintptr_t *ret_place)
 {
     *ret_place = 0;
-    if (memchr(text.bytes, 0, text.count) || buffer_append(texts, "", 1))
+    if ((text.count && memchr(text.bytes, 0, text.count)) || buffer_append(texts, "", 1))
         return false;
     *ret_place = texts->used;
-    return !buffer_append(texts, text.bytes, text.count) && !buffer_append(texts, "", 1);
+    return !(text.count && buffer_append(texts, text.bytes, text.count)) &&
+           !buffer_append(texts, "", 1);
 }
 
 bool fact_cells_read(const struct fact_cells *cells, const struct fact_list *list, void *rows,
