@@ -19,7 +19,7 @@ struct gaps {
     size_t last; // number of the gap behind the last step
 };
 
-static void add_piece(const struct torch_piece *piece, void *context)
+static int add_piece(const struct torch_piece *piece, void *context)
 {
     const struct gaps *gaps = context;
     enum run_part part = RUN_BETWEEN;
@@ -32,6 +32,7 @@ static void add_piece(const struct torch_piece *piece, void *context)
     else if (piece->window == gaps->last)
         part = RUN_AFTER;
     gaps->parts->parts[part] += piece->ns;
+    return GAIT_OK;
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -61,12 +62,7 @@ int run_parts_find(struct run_parts *parts, const struct training_thread *thread
     }
     between.rows[count] = (struct interval){at_ns, end_ns};
     struct gaps gaps = {parts, count};
-    const struct torch_ledger ledger = {.facts = &thread->facts,
-                                        .windows = &between,
-                                        .evaluation = &thread->evaluation,
-                                        .visit = add_piece,
-                                        .context = &gaps};
-    int status = torch_ledger_split(&ledger);
+    const int status = torch_ledger_split(thread, &between, add_piece, &gaps);
     free(between.rows);
     return status;
 }
