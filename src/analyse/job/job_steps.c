@@ -162,20 +162,10 @@ static void book_steps(struct gathering *gathering, const struct step_row *rows,
     }
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct step_row *a = left, *b = right;
-    ARRAY_ORDER(a->start_ns, b->start_ns);
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+ARRAY_BY2(by_start, struct step_row, start_ns, number)
 
 // Numbers of ours count on over all epochs, but begin anew with a process.
-static int by_occurrence(const void *left, const void *right)
-{
-    const struct step_row *a = left, *b = right;
-    ARRAY_ORDER(a->occurrence, b->occurrence);
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+ARRAY_BY2(by_occurrence, struct step_row, occurrence, number)
 
 static bool is_any_marked(const struct torch_report *torch)
 {

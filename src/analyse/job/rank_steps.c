@@ -60,11 +60,7 @@ static int take_derived(struct rank_steps *steps)
     return GAIT_OK;
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct step_row *a = left, *b = right;
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+ARRAY_BY1(by_start, struct step_row, start_ns)
 
 // Rows of one thread in order become windows. Steps cannot overlap; where a
 // file says so, the later one gives way.
