@@ -35,11 +35,6 @@ static int add_piece(const struct torch_piece *piece, void *context)
     return GAIT_OK;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 int run_parts_find(struct run_parts *parts, const struct training_thread *thread,
                    const struct intervals *steps, const struct interval *life)
 {
@@ -53,7 +48,7 @@ int run_parts_find(struct run_parts *parts, const struct training_thread *thread
         return fail(GAIT_ERR_MEMORY, "no memory for what lies between %zu steps", count);
     const struct interval *first = &steps->rows[0], *last = &steps->rows[count - 1];
     int64_t at_ns = life->start_ns < first->start_ns ? life->start_ns : first->start_ns;
-    int64_t end_ns = later(life->end_ns, last->end_ns);
+    int64_t end_ns = time_later(life->end_ns, last->end_ns);
     parts->total_ns = (uint64_t)end_ns - (uint64_t)at_ns;
     for (size_t i = 0; i < count; i++) {
         between.rows[i] = (struct interval){at_ns, steps->rows[i].start_ns};

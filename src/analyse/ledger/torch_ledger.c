@@ -50,11 +50,6 @@ static struct interval next_period(const struct intervals *periods, int64_t at_n
     return periods->rows[*place];
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 // Gives the time until `to_ns`, within the present window, to the phase or to
 // the evaluation that lasts.
 static void paint_window(struct painter *painter, int64_t to_ns, unsigned phase)
@@ -64,9 +59,9 @@ static void paint_window(struct painter *painter, int64_t to_ns, unsigned phase)
         if (torch_phases_outlasts(phase))
             hand_out(painter, to_ns, phase);
         else if (period.start_ns > painter->at_ns)
-            hand_out(painter, earlier(period.start_ns, to_ns), phase);
+            hand_out(painter, time_earlier(period.start_ns, to_ns), phase);
         else
-            hand_out(painter, earlier(period.end_ns, to_ns), TORCH_EVALUATION);
+            hand_out(painter, time_earlier(period.end_ns, to_ns), TORCH_EVALUATION);
     }
 }
 
@@ -80,7 +75,7 @@ static void paint(struct painter *painter, int64_t to_ns, unsigned phase)
         }
         if (window.start_ns > painter->at_ns)
             painter->at_ns = window.start_ns;
-        paint_window(painter, earlier(window.end_ns, to_ns), phase);
+        paint_window(painter, time_earlier(window.end_ns, to_ns), phase);
     }
 }
 
