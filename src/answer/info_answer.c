@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include "answer/answer_parts.h"
 #include "answer/answers.h"
 #include "answer/rank_gaps.h"
-#include "answer/trace_totals.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "base/units.h"
@@ -25,6 +25,41 @@ static int64_t length_of(int64_t start_ns, int64_t end_ns)
     if (end_ns < start_ns || __builtin_sub_overflow(end_ns, start_ns, &length))
         return 0;
     return length;
+}
+
+// The sums over all shards.
+struct trace_totals {
+    uint32_t shards, incomplete;
+    uint64_t events, dropped, bytes;
+    int64_t start_ns, end_ns; // 0, 0 when there is nothing
+    int format_version;       // the newest
+};
+
+static int trace_totals_read(const struct gait_trace *trace, struct trace_totals *ret_totals)
+{
+    struct trace_totals totals = {.shards = gait_trace_shard_count(trace)};
+    bool any = false;
+    for (uint32_t i = 0; i < totals.shards; i++) {
+        struct gait_shard_info shard;
+        int status = gait_trace_shard(trace, i, &shard);
+        if (status)
+            return status;
+        totals.events += shard.events;
+        totals.dropped += shard.dropped;
+        totals.bytes += shard.bytes;
+        totals.incomplete += !shard.complete;
+        if (shard.format_version > totals.format_version)
+            totals.format_version = shard.format_version;
+        if (shard.end_ns < shard.start_ns)
+            continue;
+        if (!any || shard.start_ns < totals.start_ns)
+            totals.start_ns = shard.start_ns;
+        if (!any || shard.end_ns > totals.end_ns)
+            totals.end_ns = shard.end_ns;
+        any = true;
+    }
+    *ret_totals = totals;
+    return GAIT_OK;
 }
 
 static void put_title(struct sheet *sheet, const char *path, const struct trace_totals *totals)

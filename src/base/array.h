@@ -57,6 +57,19 @@ typedef int array_compare(const void *left, const void *right);
             return (left) < (right) ? -1 : 1;                                                      \
     } while (0)
 
+// Defines the one that orders items by these members, each rising.
+#define ARRAY_BY3(name, type, first, second, third)                                                \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *a = left, *b = right;                                                          \
+        RETURN_IF_APART(a->first, b->first);                                                       \
+        RETURN_IF_APART(a->second, b->second);                                                     \
+        RETURN_IF_APART(a->third, b->third);                                                       \
+        return 0;                                                                                  \
+    }
+#define ARRAY_BY2(name, type, first, second) ARRAY_BY3(name, type, first, second, second)
+#define ARRAY_BY1(name, type, only) ARRAY_BY3(name, type, only, only, only)
+
 // qsort() must not be given NULL, which no items may be.
 static inline void array_sort(void *items, size_t count, size_t bytes, array_compare *compare)
 {

@@ -4,17 +4,11 @@
 #include "base/intern.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/index/hash_index.h"
 
 #define FIRST_ROOM 64u
-
-struct intern_entry {
-    const char *text;
-    size_t bytes;
-};
 
 void intern_init(struct intern *intern, struct arena *arena)
 {
@@ -30,28 +24,28 @@ void intern_finish(struct intern *intern)
     *intern = (struct intern){.arena = intern->arena};
 }
 
-static bool is_text(const struct intern_entry *entry, struct slice text)
-{
-    return entry->bytes == text.count &&
-           (!text.count || !memcmp(entry->text, text.bytes, text.count));
-}
-
-const char *intern_text(struct intern *intern, struct slice text)
+uint32_t intern_number(struct intern *intern, struct slice text)
 {
     struct hash_index *index = &intern->index;
     const uint32_t hash = (uint32_t)hash_bytes(text);
     if (hash_index_reserve(index, FIRST_ROOM))
-        return NULL;
+        return 0;
     size_t at = hash_index_first(index, hash);
     for (; index->places[at].row; at = hash_index_next(index, at))
-        if (is_text(&intern->entries[index->places[at].row - 1], text))
-            return intern->entries[index->places[at].row - 1].text;
+        if (slice_equals(intern->entries[index->places[at].row - 1], text))
+            return index->places[at].row;
     if (ARRAY_RESERVE(intern->entries, intern->room, intern->count + 1, UINT32_MAX))
-        return NULL;
+        return 0;
     const char *copy = arena_text(intern->arena, text.bytes, text.count);
     if (!copy)
-        return NULL;
-    intern->entries[intern->count] = (struct intern_entry){copy, text.count};
-    hash_index_put(index, at, hash, (uint32_t)intern->count++);
-    return copy;
+        return 0;
+    intern->entries[intern->count] = (struct slice){(const uint8_t *)copy, text.count};
+    hash_index_put(index, at, hash, (uint32_t)intern->count);
+    return (uint32_t)++intern->count;
+}
+
+const char *intern_text(struct intern *intern, struct slice text)
+{
+    const uint32_t number = intern_number(intern, text);
+    return number ? (const char *)intern->entries[number - 1].bytes : NULL;
 }

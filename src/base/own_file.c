@@ -305,6 +305,12 @@ int own_file_name(const char *draft, const char *path)
 
 // --- folders --------------------------------------------------------------------
 
+bool own_folder_is_there(const char *path)
+{
+    struct stat about;
+    return !stat(path, &about) && S_ISDIR(about.st_mode);
+}
+
 int own_folder_make(const char *path, unsigned mode)
 {
     if (!mkdir(path, mode))

@@ -73,6 +73,8 @@ GAIT_CHECK int own_file_move(const char *draft, const char *path);
 
 // --- folders ---------------------------------------------------------------------
 
+bool own_folder_is_there(const char *path); // or a link to one
+
 enum { OWN_FILE_PLANTED = -1 };
 
 // 0, an errno, EEXIST among them, or OWN_FILE_PLANTED: `path` is a link that another user made.

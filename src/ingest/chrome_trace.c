@@ -404,7 +404,7 @@ static int read_trace(struct intake *intake, struct event_store *store,
     pattern_walk_finish(&scout);
     if (!status)
         status = chrome_reader_end(&reading.reader);
-    if (!status && !store->events && !store->naming.count)
+    if (!status && !store->events && !store->naming.texts.count)
         status = fail(GAIT_ERR_FORMAT, "it is JSON, but no trace: there is no event in it");
     if (!status)
         tell(&reading, ret_facts);

@@ -171,7 +171,7 @@ static int note_async(struct event_store *store, uint32_t track, const struct ro
 {
     const uint32_t key[] = {row->site, store->tracks[track].process, (uint32_t)row->id,
                             (uint32_t)(row->id >> 32)};
-    const size_t before = store->async_keys.count;
+    const size_t before = store->async_keys.texts.count;
     if (before >= MOST_ASYNC)
         return 0;
     const uint32_t number =
@@ -199,7 +199,7 @@ uint64_t event_store_host_rows(const struct event_store *store, uint32_t track)
 uint64_t event_store_lone_ends(const struct event_store *store)
 {
     uint64_t ends = 0;
-    for (size_t i = 0; i < store->async_keys.count; i++)
+    for (size_t i = 0; i < store->async_keys.texts.count; i++)
         if (store->async_open[i] < 0)
             ends += (uint64_t)-store->async_open[i];
     return ends;
@@ -247,7 +247,7 @@ int event_store_fact(struct event_store *store, struct slice key, struct slice j
 
 int event_store_naming(struct event_store *store, struct slice json)
 {
-    const size_t before = store->naming.count;
+    const size_t before = store->naming.texts.count;
     const uint32_t number = json.count < MOST_NAMING - store->naming_bytes
                                 ? name_index_number(&store->naming, json)
                                 : 0;

@@ -109,7 +109,7 @@ static enum args_kind blank_kind(const struct args_item *item)
 static struct form_shape *find_shape(struct form_table *table, const struct form_part *parts,
                                      size_t count)
 {
-    const size_t before = table->shapes.count;
+    const size_t before = table->shapes.texts.count;
     uint64_t *key = (uint64_t *)(void *)buffer_reserve(&table->key, count * sizeof *key);
     if (!key)
         return NULL;
@@ -121,7 +121,7 @@ static struct form_shape *find_shape(struct form_table *table, const struct form
     if (!number || ARRAY_RESERVE(table->shape_list, table->shape_room, number, MOST_FORMS))
         return NULL;
     struct form_shape *found = &table->shape_list[number - 1];
-    if (table->shapes.count == before)
+    if (table->shapes.texts.count == before)
         return found;
     *found = (struct form_shape){.uses = 0};
     for (size_t i = 0; i < count; i++) {
@@ -235,12 +235,12 @@ int form_table_find(struct form_table *table, const struct form_part *parts, siz
         int status = pack(table, shape, parts, count, ret_event);
         if (status)
             return status;
-        const size_t before = table->packed.count;
+        const size_t before = table->packed.texts.count;
         const struct slice bytes = {table->scratch.bytes, table->scratch.used};
         ret_event->form = name_index_number(&table->packed, bytes);
         if (!ret_event->form)
             return fail(GAIT_ERR_MEMORY, "no memory for the arguments of events");
-        if (table->packed.count == before)
+        if (table->packed.texts.count == before)
             return 0;
         status = note_form(table, ret_event);
         if (status)

@@ -170,7 +170,7 @@ static int write_strings(struct writing *writing, struct batch *batch)
 {
     const struct name_index *strings = &writing->store->strings;
     const struct used_ids *used = &writing->used.strings;
-    const size_t count = name_count(writing, used, strings->count);
+    const size_t count = name_count(writing, used, strings->texts.count);
     int status = 0;
     for (size_t i = 0; !status && i < count; i++) {
         const uint32_t id = name_id(writing, used, i);
@@ -188,7 +188,7 @@ static int write_sites(struct writing *writing, struct batch *batch)
     const struct event_store *store = writing->store;
     struct table_writer *tables = &writing->out.tables;
     const struct used_ids *used = &writing->used.sites;
-    const size_t count = name_count(writing, used, store->site_names.count);
+    const size_t count = name_count(writing, used, store->site_names.texts.count);
     int status = 0;
     for (size_t from = 0; !status && from < count; from += BATCH_ROWS) {
         const size_t rows = count - from < BATCH_ROWS ? count - from : BATCH_ROWS;
@@ -212,7 +212,7 @@ static int write_forms(struct writing *writing, struct batch *batch)
     const struct form_table *forms = &writing->store->forms;
     struct table_writer *tables = &writing->out.tables;
     const struct used_ids *used = &writing->used.forms;
-    const size_t count = name_count(writing, used, forms->packed.count);
+    const size_t count = name_count(writing, used, forms->packed.texts.count);
     int status = 0;
     for (size_t at = 0; !status && at < count;) {
         uint32_t rows = 0;
@@ -358,7 +358,7 @@ static int write_naming(struct writing *writing)
     int status = 0;
     buffer_init(&json, MOST_JSON);
     buffer_init(&counts, MOST_JSON);
-    for (uint32_t i = 0; i < store->naming.count && !status; i++) {
+    for (uint32_t i = 0; i < store->naming.texts.count && !status; i++) {
         const struct slice one = name_index_get(&store->naming, i + 1);
         if (!store->naming_counts[i])
             continue;

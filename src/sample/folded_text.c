@@ -3,13 +3,42 @@
 #include "sample/folded_text.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "sample/short_path.h"
 
 enum { DEPTH = 8192 };
+
+// Where in `path` the name begins as people know it: behind the deepest folder above it that
+// holds no __init__.py (py-spy's rule, so that both write the same). `pid`: whose root the path
+// counts from.
+static size_t short_path_start(const char *path, int64_t pid)
+{
+    char file[PATH_MAX + 64];
+    size_t start = strlen(path);
+    if (*path != '/')
+        return 0;
+    while (start > 0) {
+        while (start > 0 && path[start - 1] != '/')
+            start--;
+        if (start <= 1)
+            break;
+        snprintf(file, sizeof file, "/proc/%lld/root%.*s/__init__.py", (long long)pid,
+                 (int)(start - 1), path);
+        if (access(file, F_OK) != 0) {
+            snprintf(file, sizeof file, "%.*s/__init__.py", (int)(start - 1), path);
+            if (access(file, F_OK) != 0)
+                break;
+        }
+        start--;
+    }
+    return start;
+}
 
 static size_t start_of(struct folded_text *text, const struct stack_trie *trie, uint32_t site)
 {

@@ -139,12 +139,7 @@ static int by_key_and_time(const void *left, const void *right)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct torch_async *a = left, *b = right;
-    RETURN_IF_APART(a->start_ns, b->start_ns);
-    return a->id < b->id ? -1 : a->id > b->id;
-}
+ARRAY_BY2(by_start, struct torch_async, start_ns, id)
 
 // An end closes the latest open begin of its site and id: rows of one key stand together,
 // and `open` is a stack of their begins, in the asyncs that were not closed yet.

@@ -50,40 +50,28 @@ static int keep_recorded(const struct gathering *gathering, const struct rank_st
     return GAIT_OK;
 }
 
-struct unphased {
-    struct intervals *times;
-    int status;
-};
-
-static void take_unphased(const struct torch_piece *piece, void *context)
+static int take_unphased(const struct torch_piece *piece, void *context)
 {
-    struct unphased *unphased = context;
-    if (piece->phase == TORCH_OTHER && !unphased->status)
-        unphased->status =
-            intervals_add(unphased->times, piece->start_ns, piece->start_ns + (int64_t)piece->ns);
+    return piece->phase == TORCH_OTHER
+               ? intervals_add(context, piece->start_ns, piece->start_ns + (int64_t)piece->ns)
+               : GAIT_OK;
 }
 
 // Time of steps with ops on record: what of it no phase has.
 static int find_unphased(const struct rank_steps *steps, struct intervals *times)
 {
     const struct training_thread *thread = &steps->thread;
-    struct unphased unphased = {.times = times};
     struct intervals unrecorded, recorded;
     intervals_init(&unrecorded);
     intervals_init(&recorded);
     int status = intervals_subtract(&unrecorded, &steps->windows, &thread->facts.windows);
     if (!status)
         status = intervals_subtract(&recorded, &steps->windows, &unrecorded);
-    const struct torch_ledger ledger = {.facts = &thread->facts,
-                                        .windows = &recorded,
-                                        .evaluation = &thread->evaluation,
-                                        .visit = take_unphased,
-                                        .context = &unphased};
     if (!status)
-        status = torch_ledger_split(&ledger);
+        status = torch_ledger_split(thread, &recorded, take_unphased, times);
     intervals_finish(&unrecorded);
     intervals_finish(&recorded);
-    return status ? status : unphased.status;
+    return status;
 }
 
 // What only the first rank is asked.
@@ -179,20 +167,10 @@ static void book_steps(struct gathering *gathering, const struct step_row *rows,
     }
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct step_row *a = left, *b = right;
-    RETURN_IF_APART(a->start_ns, b->start_ns);
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+ARRAY_BY2(by_start, struct step_row, start_ns, number)
 
 // Numbers of ours count on over all epochs, but begin anew with a process.
-static int by_occurrence(const void *left, const void *right)
-{
-    const struct step_row *a = left, *b = right;
-    RETURN_IF_APART(a->occurrence, b->occurrence);
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+ARRAY_BY2(by_occurrence, struct step_row, occurrence, number)
 
 static bool is_any_marked(const struct torch_report *torch)
 {
@@ -320,11 +298,12 @@ int job_steps_make(struct job_steps *job)
     return status;
 }
 
-static void add_to_totals(const struct torch_piece *piece, void *context)
+static int add_to_totals(const struct torch_piece *piece, void *context)
 {
     struct job_steps *job = context;
     job->torch->totals[piece->phase] += piece->ns;
     job->total_ns += piece->ns;
+    return GAIT_OK;
 }
 
 int job_steps_make_whole_run(struct job_steps *job, const struct interval *life)
@@ -339,13 +318,8 @@ int job_steps_make_whole_run(struct job_steps *job, const struct interval *life)
     if (facts)
         thread.facts = *facts; // lent: what is derived from them is all that is freed
     int status = training_thread_derive(&thread);
-    const struct torch_ledger ledger = {.facts = &thread.facts,
-                                        .windows = &windows,
-                                        .evaluation = &thread.evaluation,
-                                        .visit = add_to_totals,
-                                        .context = job};
     if (!status)
-        status = torch_ledger_split(&ledger);
+        status = torch_ledger_split(&thread, &windows, add_to_totals, job);
     hook_facts_init(&thread.facts);
     training_thread_finish(&thread);
     return status;

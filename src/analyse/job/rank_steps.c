@@ -60,11 +60,7 @@ static int take_derived(struct rank_steps *steps)
     return GAIT_OK;
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct step_row *a = left, *b = right;
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+ARRAY_BY1(by_start, struct step_row, start_ns)
 
 // Rows of one thread in order become windows. Steps cannot overlap; where a
 // file says so, the later one gives way.
@@ -96,18 +92,17 @@ struct splitting {
     size_t window;                      // SIZE_MAX: none yet
     size_t share_count, share_capacity;
     bool keeps_pieces;
-    int status;
 };
 
 // Ends the shares of the window at hand and of those behind it that have no pieces.
-static void close_windows(struct splitting *splitting, size_t until)
+static int close_windows(struct splitting *splitting, size_t until)
 {
     struct rank_steps *steps = splitting->steps;
     int status = ARRAY_RESERVE(steps->shares, splitting->share_capacity,
                                splitting->share_count + TORCH_MOST_PHASES, (size_t)1 << 32);
     if (status)
-        splitting->status = status;
-    for (unsigned phase = 0; !status && phase < TORCH_MOST_PHASES; phase++) {
+        return status;
+    for (unsigned phase = 0; phase < TORCH_MOST_PHASES; phase++) {
         if (splitting->seen & (uint64_t)1 << phase)
             steps->shares[splitting->share_count++] = (struct step_share){
                 .ns = splitting->phases[phase] & (UINT64_MAX >> 6), .phase = phase & 63};
@@ -117,51 +112,37 @@ static void close_windows(struct splitting *splitting, size_t until)
     for (size_t i = splitting->window + 1; i <= until; i++) // SIZE_MAX + 1 is 0
         steps->first_share[i] = splitting->share_count;
     splitting->window = until;
-}
-
-static void keep_piece(struct splitting *splitting, const struct torch_piece *piece)
-{
-    struct rank_steps *steps = splitting->steps;
-    const int status =
-        ARRAY_RESERVE(steps->pieces, steps->piece_capacity, steps->piece_count + 1, MOST_PIECES);
-    if (status)
-        splitting->status = status;
-    else
-        steps->pieces[steps->piece_count++] = *piece;
+    return GAIT_OK;
 }
 
 // Who communicates longest waits for somebody: that is no work.
-static void take_piece(const struct torch_piece *piece, void *context)
+static int take_piece(const struct torch_piece *piece, void *context)
 {
     struct splitting *splitting = context;
     struct rank_steps *steps = splitting->steps;
-    if (piece->window != splitting->window)
-        close_windows(splitting, piece->window);
+    const int status =
+        piece->window == splitting->window ? GAIT_OK : close_windows(splitting, piece->window);
+    if (status)
+        return status;
     splitting->phases[piece->phase] += piece->ns;
     splitting->seen |= (uint64_t)1 << piece->phase;
     steps->rank.phases[piece->phase] += piece->ns;
     steps->rank.total_ns += piece->ns;
     if (piece->phase != TORCH_COMMUNICATION)
         steps->rows[piece->window].work_ns += (int64_t)piece->ns;
-    if (splitting->keeps_pieces)
-        keep_piece(splitting, piece);
+    return splitting->keeps_pieces ? ARRAY_ADD(steps->pieces, steps->piece_count,
+                                               steps->piece_capacity, MOST_PIECES, piece)
+                                   : GAIT_OK;
 }
 
 static int split(struct rank_steps *steps, bool keeps_pieces)
 {
     struct splitting splitting = {.steps = steps, .window = SIZE_MAX, .keeps_pieces = keeps_pieces};
-    const struct torch_ledger ledger = {.facts = &steps->thread.facts,
-                                        .windows = &steps->windows,
-                                        .evaluation = &steps->thread.evaluation,
-                                        .visit = take_piece,
-                                        .context = &splitting};
     steps->first_share = calloc(steps->rank.steps + 2, sizeof *steps->first_share);
     if (!steps->first_share)
         return rank_steps_no_memory();
-    int status = torch_ledger_split(&ledger);
-    if (!status)
-        close_windows(&splitting, steps->rank.steps);
-    return status ? status : splitting.status;
+    const int status = torch_ledger_split(&steps->thread, &steps->windows, take_piece, &splitting);
+    return status ? status : close_windows(&splitting, steps->rank.steps);
 }
 
 // --- steps with ops on record ---------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "analyse/job/inventory.h"
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/steps/training_thread.h"
+#include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "vocabulary/metadata.h"
@@ -70,11 +71,7 @@ static int find_steps(struct look *look, struct torch_process *process)
     return status;
 }
 
-static int by_begin(const void *left, const void *right)
-{
-    const struct torch_window *a = left, *b = right;
-    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
-}
+ARRAY_BY1(by_begin, struct torch_window, begin_ns)
 
 // Whether the schedule was in the midst of its last window when the process ended.
 static bool is_cut(struct gait_trace *trace, const struct torch_process *process)

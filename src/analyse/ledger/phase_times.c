@@ -32,7 +32,6 @@ struct finding {
     struct intervals *into; // of the training thread that is read
     unsigned number;        // of the phase among those of PyTorch, or NO_NUMBER
     bool is_steps;
-    int status;
 };
 
 // Phases that could have been asked for, for the words of a failure.
@@ -173,12 +172,12 @@ static int find_spans(struct finding *finding, struct known *known)
     return status;
 }
 
-static void take_piece(const struct torch_piece *piece, void *context)
+static int take_piece(const struct torch_piece *piece, void *context)
 {
-    struct finding *finding = context;
-    if (finding->status == 0 && piece->phase == finding->number)
-        finding->status =
-            intervals_add(finding->into, piece->start_ns, piece->start_ns + (int64_t)piece->ns);
+    const struct finding *finding = context;
+    return piece->phase == finding->number
+               ? intervals_add(finding->into, piece->start_ns, piece->start_ns + (int64_t)piece->ns)
+               : GAIT_OK;
 }
 
 static int steps_as_windows(const struct training_thread *thread, struct intervals *windows)
@@ -204,15 +203,10 @@ static int split_thread(struct finding *finding, const struct training_thread *t
         status = steps_as_windows(thread, &windows);
     else if (first->start_ns < end_ns)
         status = intervals_add(&windows, first->start_ns, end_ns);
-    const struct torch_ledger ledger = {.facts = &thread->facts,
-                                        .windows = &windows,
-                                        .evaluation = &thread->evaluation,
-                                        .visit = take_piece,
-                                        .context = finding};
     if (status == 0)
-        status = torch_ledger_split(&ledger);
+        status = torch_ledger_split(thread, &windows, take_piece, finding);
     intervals_finish(&windows);
-    return status ? status : finding->status;
+    return status;
 }
 
 static int read_training(struct finding *finding, const struct inventory *survey, uint32_t index)

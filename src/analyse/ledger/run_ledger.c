@@ -40,19 +40,10 @@ static int prepare(struct run_ledger *ledger)
     return GAIT_OK;
 }
 
-static int by_track_start(const void *left, const void *right)
-{
-    const struct step_row *a = left, *b = right;
-    RETURN_IF_APART(a->track, b->track);
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+ARRAY_BY2(by_track_start, struct step_row, track, start_ns)
 
 // One ledger a track that made chosen steps, its windows in a row.
-static int by_start(const void *left, const void *right)
-{
-    const struct step_row *a = left, *b = right;
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+ARRAY_BY1(by_start, struct step_row, start_ns)
 
 static int open_ledgers(struct run_ledger *ledger, struct step_row *rows, size_t count)
 {

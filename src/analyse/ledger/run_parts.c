@@ -19,7 +19,7 @@ struct gaps {
     size_t last; // number of the gap behind the last step
 };
 
-static void add_piece(const struct torch_piece *piece, void *context)
+static int add_piece(const struct torch_piece *piece, void *context)
 {
     const struct gaps *gaps = context;
     enum run_part part = RUN_BETWEEN;
@@ -32,11 +32,7 @@ static void add_piece(const struct torch_piece *piece, void *context)
     else if (piece->window == gaps->last)
         part = RUN_AFTER;
     gaps->parts->parts[part] += piece->ns;
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
+    return GAIT_OK;
 }
 
 int run_parts_find(struct run_parts *parts, const struct training_thread *thread,
@@ -52,7 +48,7 @@ int run_parts_find(struct run_parts *parts, const struct training_thread *thread
         return fail(GAIT_ERR_MEMORY, "no memory for what lies between %zu steps", count);
     const struct interval *first = &steps->rows[0], *last = &steps->rows[count - 1];
     int64_t at_ns = life->start_ns < first->start_ns ? life->start_ns : first->start_ns;
-    int64_t end_ns = later(life->end_ns, last->end_ns);
+    int64_t end_ns = time_later(life->end_ns, last->end_ns);
     parts->total_ns = (uint64_t)end_ns - (uint64_t)at_ns;
     for (size_t i = 0; i < count; i++) {
         between.rows[i] = (struct interval){at_ns, steps->rows[i].start_ns};
@@ -61,12 +57,7 @@ int run_parts_find(struct run_parts *parts, const struct training_thread *thread
     }
     between.rows[count] = (struct interval){at_ns, end_ns};
     struct gaps gaps = {parts, count};
-    const struct torch_ledger ledger = {.facts = &thread->facts,
-                                        .windows = &between,
-                                        .evaluation = &thread->evaluation,
-                                        .visit = add_piece,
-                                        .context = &gaps};
-    int status = torch_ledger_split(&ledger);
+    const int status = torch_ledger_split(thread, &between, add_piece, &gaps);
     free(between.rows);
     return status;
 }

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/steps/hook_facts.h"
-#include "analyse/time/intervals.h"
+#include "analyse/steps/training_thread.h"
 #include "base/array.h"
 #include "base/invariant.h"
 
@@ -19,7 +18,10 @@ struct open_span {
 };
 
 struct painter {
-    const struct torch_ledger *ledger;
+    const struct intervals *windows, *evaluation;
+    torch_ledger_visit *visit;
+    void *context;
+    int status;             // of the visits
     struct open_span *open; // the innermost last
     size_t open_count, capacity;
     int64_t at_ns; // all before is given away
@@ -33,7 +35,8 @@ static void hand_out(struct painter *painter, int64_t to_ns, unsigned phase)
                                       (uint64_t)to_ns - (uint64_t)painter->at_ns, painter->at_ns};
     GAIT_ASSERT(to_ns > painter->at_ns);
     painter->given_ns += piece.ns;
-    painter->ledger->visit(&piece, painter->ledger->context);
+    if (!painter->status)
+        painter->status = painter->visit(&piece, painter->context);
     painter->at_ns = to_ns;
 }
 
@@ -47,39 +50,32 @@ static struct interval next_period(const struct intervals *periods, int64_t at_n
     return periods->rows[*place];
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 // Gives the time until `to_ns`, within the present window, to the phase or to
 // the evaluation that lasts.
 static void paint_window(struct painter *painter, int64_t to_ns, unsigned phase)
 {
     while (painter->at_ns < to_ns) {
-        struct interval period =
-            next_period(painter->ledger->evaluation, painter->at_ns, &painter->period);
+        struct interval period = next_period(painter->evaluation, painter->at_ns, &painter->period);
         if (torch_phases_outlasts(phase))
             hand_out(painter, to_ns, phase);
         else if (period.start_ns > painter->at_ns)
-            hand_out(painter, earlier(period.start_ns, to_ns), phase);
+            hand_out(painter, time_earlier(period.start_ns, to_ns), phase);
         else
-            hand_out(painter, earlier(period.end_ns, to_ns), TORCH_EVALUATION);
+            hand_out(painter, time_earlier(period.end_ns, to_ns), TORCH_EVALUATION);
     }
 }
 
 static void paint(struct painter *painter, int64_t to_ns, unsigned phase)
 {
     while (painter->at_ns < to_ns) {
-        struct interval window =
-            next_period(painter->ledger->windows, painter->at_ns, &painter->window);
+        struct interval window = next_period(painter->windows, painter->at_ns, &painter->window);
         if (window.start_ns >= to_ns) {
             painter->at_ns = to_ns;
             return;
         }
         if (window.start_ns > painter->at_ns)
             painter->at_ns = window.start_ns;
-        paint_window(painter, earlier(window.end_ns, to_ns), phase);
+        paint_window(painter, time_earlier(window.end_ns, to_ns), phase);
     }
 }
 
@@ -110,24 +106,26 @@ static int open_span(struct painter *painter, const struct hook_fact *fact)
                      &(struct open_span){fact->end_ns, phase_within(phase, fact->phase)});
 }
 
-int torch_ledger_split(const struct torch_ledger *ledger)
+int torch_ledger_split(const struct training_thread *thread, const struct intervals *windows,
+                       torch_ledger_visit *visit, void *context)
 {
-    const struct intervals *windows = ledger->windows;
-    struct painter painter = {.ledger = ledger};
+    const struct hook_facts *facts = &thread->facts;
+    struct painter painter = {
+        .windows = windows, .evaluation = &thread->evaluation, .visit = visit, .context = context};
     int status = GAIT_OK;
     if (!windows->count)
         return GAIT_OK;
     painter.at_ns = windows->rows[0].start_ns;
     int64_t end_ns = windows->rows[windows->count - 1].end_ns;
-    for (size_t i = 0; !status && i < ledger->facts->count; i++) {
-        if (ledger->facts->rows[i].start_ns >= end_ns)
+    for (size_t i = 0; !status && i < facts->count; i++) {
+        if (facts->rows[i].start_ns >= end_ns)
             break;
-        status = open_span(&painter, &ledger->facts->rows[i]);
+        status = open_span(&painter, &facts->rows[i]);
     }
     close_until(&painter, INT64_MAX);
     paint(&painter, end_ns, TORCH_OTHER);
     // each nanosecond of each window is in one piece
     GAIT_ASSERT(status || painter.given_ns == intervals_total(windows));
     free(painter.open);
-    return status;
+    return status ? status : painter.status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a thread's steps went: every nanosecond to `evaluation`
+// Where the time of a thread's windows, its steps mostly, went: every nanosecond to `evaluation`
 // while that lasts, else to the innermost phase span, else to `other`. What is
 // no part of evaluating (saving, compiling, users' phases) keeps its own.
 //
@@ -12,8 +12,8 @@
 
 #include <gait/error.h>
 
-struct hook_facts;
 struct intervals;
+struct training_thread;
 
 struct torch_piece {
     size_t window; // its number
@@ -22,15 +22,10 @@ struct torch_piece {
     int64_t start_ns;
 };
 
-typedef void torch_ledger_visit(const struct torch_piece *piece, void *context);
+typedef int torch_ledger_visit(const struct torch_piece *piece, void *context); // not 0 stops
 
-struct torch_ledger {
-    const struct hook_facts *facts;
-    const struct intervals *windows, *evaluation;
-    torch_ledger_visit *visit;
-    void *context;
-};
-
-GAIT_CHECK int torch_ledger_split(const struct torch_ledger *ledger);
+GAIT_CHECK int torch_ledger_split(const struct training_thread *thread,
+                                  const struct intervals *windows, torch_ledger_visit *visit,
+                                  void *context);
 
 #endif

@@ -9,6 +9,7 @@
 #include <gait/internal/ops.h>
 
 #include "analyse/ops/op_texts.h"
+#include "analyse/ops/tuple_map.h"
 
 #define OP_NONE UINT32_MAX
 

@@ -9,6 +9,7 @@
 #include <gait/internal/ops.h>
 
 #include "analyse/ops/op_sites.h"
+#include "analyse/ops/tuple_map.h"
 
 enum { OP_ROW_HOST, OP_ROW_DEVICE, OP_ROW_MEMORIES };
 

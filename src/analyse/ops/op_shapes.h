@@ -7,6 +7,7 @@
 #include <gait/trace.h>
 
 #include "analyse/ops/op_texts.h"
+#include "analyse/ops/tuple_map.h"
 #include "base/buffer.h"
 
 enum { OP_SHAPE_KEYS = 6 };

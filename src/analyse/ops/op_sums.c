@@ -12,6 +12,7 @@
 #include "analyse/ops/op_shapes.h"
 #include "analyse/ops/op_sites.h"
 #include "analyse/ops/op_stack.h"
+#include "analyse/time/lower_bound.h"
 #include "analyse/time/wrap_add.h"
 #include "base/array.h"
 #include "base/fail.h"
@@ -73,19 +74,15 @@ static bool is_in(const struct torch_window *window, int64_t at_ns)
 static size_t window_at(struct op_summing *summing, int64_t at_ns)
 {
     const struct op_sums_wish *wish = summing->wish;
-    size_t low = 0, high = wish->window_count;
     if (is_in(&wish->windows[summing->window], at_ns)) // of the event before
         return summing->window;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (wish->windows[middle].end_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == wish->window_count || !is_in(&wish->windows[low], at_ns))
+    if (at_ns == INT64_MAX) // no window lasts longer
         return SIZE_MAX;
-    return summing->window = low;
+    const size_t at =
+        lower_bound(&wish->windows->end_ns, wish->window_count, sizeof *wish->windows, at_ns + 1);
+    if (at == wish->window_count || !is_in(&wish->windows[at], at_ns))
+        return SIZE_MAX;
+    return summing->window = at;
 }
 
 // False: in no window.

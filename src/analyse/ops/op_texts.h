@@ -3,14 +3,12 @@
 #ifndef GAIT_ANALYSE_OP_TEXTS_H
 #define GAIT_ANALYSE_OP_TEXTS_H
 
-#include "analyse/ops/tuple_map.h"
 #include "base/arena.h"
 #include "base/intern.h"
 
 struct op_texts {
     struct arena arena;
     struct intern intern;
-    struct tuple_map numbers; // of addresses
 };
 
 void op_texts_init(struct op_texts *texts);

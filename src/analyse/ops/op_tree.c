@@ -17,12 +17,7 @@ struct placed {
     uint32_t index, place; // place: in order of thread
 };
 
-static int by_thread(const void *left, const void *right)
-{
-    const struct placed *a = left, *b = right;
-    RETURN_IF_APART(a->thread, b->thread);
-    return a->index < b->index ? -1 : a->index > b->index;
-}
+ARRAY_BY2(by_thread, struct placed, thread, index)
 
 static int by_start(const void *left, const void *right)
 {

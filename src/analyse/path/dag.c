@@ -51,13 +51,7 @@ struct placed {
 };
 
 // Nodes of no length at one moment are in the order in which they were added.
-static int by_place(const void *left, const void *right)
-{
-    const struct placed *a = left, *b = right;
-    RETURN_IF_APART(a->end_ns, b->end_ns);
-    RETURN_IF_APART(a->start_ns, b->start_ns);
-    return a->node < b->node ? -1 : a->node > b->node;
-}
+ARRAY_BY3(by_place, struct placed, end_ns, start_ns, node)
 
 static struct placed place_of(const struct dag *dag, uint32_t node)
 {

@@ -26,12 +26,7 @@ struct ending {
     uint32_t row;
 };
 
-static int by_end(const void *left, const void *right)
-{
-    const struct ending *a = left, *b = right;
-    RETURN_IF_APART(a->end_ns, b->end_ns);
-    return a->row < b->row ? -1 : a->row > b->row;
-}
+ARRAY_BY2(by_end, struct ending, end_ns, row)
 
 static int order_ends(struct path_devices *devices)
 {

@@ -37,13 +37,7 @@ int path_graph_collective(struct path_graph *graph, const struct path_collective
                      MOST_NODES, row);
 }
 
-static int by_track_end(const void *left, const void *right)
-{
-    const struct path_place *a = left, *b = right;
-    RETURN_IF_APART(a->track, b->track);
-    RETURN_IF_APART(a->end_ns, b->end_ns);
-    return a->node < b->node ? -1 : a->node > b->node;
-}
+ARRAY_BY3(by_track_end, struct path_place, track, end_ns, node)
 
 // Those of one process: tracks of another stand behind them.
 static void sort_places(struct path_graph *graph, size_t first)

@@ -288,11 +288,7 @@ static int walk_engine(struct walk *walk, struct interval busy, uint32_t track)
 
 // --- of a process ----------------------------------------------------------------------
 
-static int by_start(const void *left, const void *right)
-{
-    const struct path_span *a = left, *b = right;
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+ARRAY_BY1(by_start, struct path_span, start_ns)
 
 static int add_outer(struct path_list *engine, const struct path_list *track)
 {

@@ -59,12 +59,7 @@ static int add_rank(struct path_marks *marks, const struct phases *phases,
     return status;
 }
 
-static int by_phase_start(const void *left, const void *right)
-{
-    const struct path_phase *a = left, *b = right;
-    RETURN_IF_APART(a->track, b->track);
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+ARRAY_BY2(by_phase_start, struct path_phase, track, start_ns)
 
 static int find_phases(struct phases *phases, struct gait_trace *trace)
 {
@@ -116,13 +111,7 @@ static int add_step(void *context, const struct gait_event *event, uint32_t shar
     return ARRAY_ADD(marks->steps, marks->step_count, marks->step_capacity, MOST_MARKS, &step);
 }
 
-static int by_track_start(const void *left, const void *right)
-{
-    const struct path_step *a = left, *b = right;
-    RETURN_IF_APART(a->track, b->track);
-    RETURN_IF_APART(a->start_ns, b->start_ns);
-    return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
-}
+ARRAY_BY3(by_track_start, struct path_step, track, start_ns, end_ns)
 
 // In order, and apart: of two that overlap the first is kept.
 static void settle_steps(struct path_marks *marks)

@@ -22,13 +22,7 @@ static int by_group(const void *left, const void *right)
     return a->shard < b->shard ? -1 : a->shard > b->shard;
 }
 
-static int by_shard_step(const void *left, const void *right)
-{
-    const struct path_collective *a = left, *b = right;
-    RETURN_IF_APART(a->shard, b->shard);
-    RETURN_IF_APART(a->step, b->step);
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+ARRAY_BY3(by_shard_step, struct path_collective, shard, step, number)
 
 // Those of the host are numbered by their order in a step, which a rank may make again.
 static void number_in_steps(struct path_graph *graph)
@@ -51,13 +45,7 @@ struct kernel {
     uint32_t node, shard;
 };
 
-static int by_rank_start(const void *left, const void *right)
-{
-    const struct kernel *a = left, *b = right;
-    RETURN_IF_APART(a->rank, b->rank);
-    RETURN_IF_APART(a->start_ns, b->start_ns);
-    return a->ns < b->ns ? -1 : a->ns > b->ns;
-}
+ARRAY_BY3(by_rank_start, struct kernel, rank, start_ns, ns)
 
 static int list_kernels(const struct path_graph *graph, struct kernel **ret_kernels,
                         size_t *ret_count)

@@ -63,11 +63,7 @@ static int by_start(const void *left, const void *right)
     return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
 }
 
-static int by_mode_start(const void *left, const void *right)
-{
-    const struct torch_mode *a = left, *b = right;
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+ARRAY_BY1(by_mode_start, struct torch_mode, start_ns)
 
 static int by_time(const void *left, const void *right)
 {

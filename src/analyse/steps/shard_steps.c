@@ -19,13 +19,7 @@ static int take(void *context, const struct gait_event *event, uint32_t shard)
     return ARRAY_ADD(steps->rows, steps->count, steps->capacity, MOST_STEPS, &row);
 }
 
-static int by_shard(const void *left, const void *right)
-{
-    const struct shard_step *a = left, *b = right;
-    RETURN_IF_APART(a->shard, b->shard);
-    RETURN_IF_APART(a->step.begin_ns, b->step.begin_ns);
-    return a->step.number < b->step.number ? -1 : a->step.number > b->step.number;
-}
+ARRAY_BY3(by_shard, struct shard_step, shard, step.begin_ns, step.number)
 
 int shard_steps_find(struct shard_steps *steps, struct gait_trace *trace)
 {

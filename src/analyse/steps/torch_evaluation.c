@@ -12,6 +12,7 @@
 #include "analyse/steps/torch_loops.h"
 #include "analyse/time/intervals.h"
 #include "analyse/time/lower_bound.h"
+#include "base/array.h"
 #include "base/fail.h"
 
 struct evaluation {
@@ -114,13 +115,7 @@ static int add_mode(struct evaluation *evaluation, const struct torch_mode *mode
     return intervals_add(evaluation->periods, mode->start_ns, end_ns);
 }
 
-static int by_id_start(const void *left, const void *right)
-{
-    const struct torch_mode *a = left, *b = right;
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+ARRAY_BY2(by_id_start, struct torch_mode, id, start_ns)
 
 // Of one module, a period ends with the next one at the latest, and the last one with
 // the script: nobody calls train() while the interpreter is taken down.

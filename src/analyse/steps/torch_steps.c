@@ -53,18 +53,13 @@ void torch_steps_finish(struct torch_steps *steps)
     torch_steps_init(steps);
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 // --- the step at hand -------------------------------------------------------------
 
 static int close_step(struct walk *walk, int64_t end_ns)
 {
     struct torch_steps *steps = walk->steps;
     int status = ARRAY_RESERVE(steps->rows, steps->capacity, steps->count + 1, MOST_STEPS);
-    walk->step.end_ns = later(end_ns, walk->step.start_ns);
+    walk->step.end_ns = time_later(end_ns, walk->step.start_ns);
     if (!status)
         steps->rows[steps->count++] = walk->step;
     return status;
@@ -91,7 +86,7 @@ static bool join_last_step(struct walk *walk)
     struct torch_step *last = &steps->rows[steps->count - 1];
     if (last->last_loop != walk->step.last_loop)
         return false;
-    last->end_ns = later(last->end_ns, walk->body_ns);
+    last->end_ns = time_later(last->end_ns, walk->body_ns);
     last->samples += walk->step.samples;
     last->tokens += walk->step.tokens;
     return true;
@@ -277,7 +272,7 @@ static int begin_by_round(struct walk *walk, const struct hook_fact *fact)
     if (walk->steps->rounds == TORCH_ROUNDS_FORWARD)
         at_ns = fact->start_ns;
     else if (follows && walk->steps->rounds == TORCH_ROUNDS_OPTIMIZER)
-        at_ns = later(walk->round_ns, walk->empty_ns);
+        at_ns = time_later(walk->round_ns, walk->empty_ns);
     if (walk->is_open)
         status = close_step(walk, follows ? at_ns : walk->body_ns);
     open_step(walk, at_ns, TORCH_NO_LOOP);
@@ -292,8 +287,8 @@ static int take_round(struct walk *walk, size_t at)
         status = begin_by_round(walk, fact);
     round_tally_add(&walk->counts, fact->id, fact->next_step);
     walk->is_done = walk->has_round = walk->is_round_open = true;
-    walk->round_ns = later(walk->round_ns, fact->end_ns);
-    walk->body_ns = later(walk->body_ns, fact->end_ns);
+    walk->round_ns = time_later(walk->round_ns, fact->end_ns);
+    walk->body_ns = time_later(walk->body_ns, fact->end_ns);
     round_gap_restart(&walk->gap);
     return status;
 }
@@ -314,7 +309,7 @@ static void extend_body(struct walk *walk, const struct hook_fact *fact)
         walk->is_round_open = false;
     }
     if (is_zero || fact->is_discarded || (is_work && !walk->is_done))
-        walk->body_ns = later(walk->body_ns, fact->end_ns);
+        walk->body_ns = time_later(walk->body_ns, fact->end_ns);
     walk->has_worked |= is_work;
 }
 

@@ -92,16 +92,6 @@ static int64_t next_op(const struct trace_marks *marks, int64_t from_ns, int64_t
                : end_ns;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 // Lets the backward pass last as long as collectives that began in it, up to the thread's next
 // op, and adds these as communication.
 static int add_waits(struct hook_facts *facts, const struct intervals *waits,
@@ -110,10 +100,10 @@ static int add_waits(struct hook_facts *facts, const struct intervals *waits,
     int status = GAIT_OK;
     for (size_t at = intervals_from(waits, backward->start_ns);
          !status && at < waits->count && waits->rows[at].start_ns < next_ns; at++) {
-        const struct interval wait = {later(waits->rows[at].start_ns, backward->start_ns),
-                                      earlier(waits->rows[at].end_ns, next_ns)};
+        const struct interval wait = {time_later(waits->rows[at].start_ns, backward->start_ns),
+                                      time_earlier(waits->rows[at].end_ns, next_ns)};
         status = add(facts, &wait, TORCH_COMMUNICATION, TORCH_FACT_PHASE);
-        backward->end_ns = later(backward->end_ns, wait.end_ns);
+        backward->end_ns = time_later(backward->end_ns, wait.end_ns);
     }
     return status;
 }

@@ -42,11 +42,7 @@ int intervals_widen(struct intervals *set, int64_t start_ns, int64_t end_ns)
 
 // --- into order -----------------------------------------------------------------------
 
-static int by_start(const void *left, const void *right)
-{
-    const struct interval *a = left, *b = right;
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+ARRAY_BY1(by_start, struct interval, start_ns)
 
 static bool is_in_order(const struct intervals *set)
 {

@@ -15,6 +15,16 @@
 
 #include <gait/error.h>
 
+static inline int64_t time_later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t time_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 struct interval {
     int64_t start_ns, end_ns;
 };

@@ -52,11 +52,10 @@ static void put_beside(struct sheet *sheet, int64_t rank, const struct itwinai *
         {"device time", sums->total_ns, truth->span_ns - truth->state_ns[0],
          "op, kernel and annotation count it each"},
     };
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         SHEET_ROW(sheet, value_int(rank), value_text(figures[i].what),
                   value_uint(figures[i].said_ns), value_uint(figures[i].true_ns),
                   value_text(figures[i].why));
-    }
 }
 
 static void show_beside(struct sheet *sheet, const struct itwinai_run *made,

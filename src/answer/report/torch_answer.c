@@ -341,10 +341,9 @@ static void put_phases(struct sheet *sheet, const struct torch_report *torch, co
     for (unsigned i = 0; i < torch->phases.count; i++)
         whole += sums[i];
     sheet_table(sheet, &phase_table);
-    for (unsigned i = 0; i < torch->phases.count; i++) {
+    for (unsigned i = 0; i < torch->phases.count; i++)
         SHEET_ROW(sheet, value_text(torch->phases.names[i]), value_uint(sums[i]),
                   value_share(sums[i], whole));
-    }
     sheet_end(sheet);
 }
 

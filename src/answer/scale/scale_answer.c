@@ -317,9 +317,8 @@ static void put_skips(struct sheet *sheet, const struct scale_set *set)
     sheet_table(sheet, &table);
     if (!set->skip_count)
         sheet_heading(sheet, NULL);
-    for (size_t i = 0; i < set->skip_count; i++) {
+    for (size_t i = 0; i < set->skip_count; i++)
         SHEET_ROW(sheet, value_text(set->skips[i].path), value_text(set->skips[i].why));
-    }
     sheet_end(sheet);
 }
 

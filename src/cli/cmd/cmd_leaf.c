@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait leaf`: where samples ended.
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "analyse/stacks/function_shares.h"
 #include "answer/leaf_answer.h"
@@ -15,7 +19,6 @@
 #include "cli/io/answer_run.h"
 #include "cli/io/row_count.h"
 #include "cli/io/sheet_output.h"
-#include "cli/io/source_text.h"
 #include "cli/io/stack_input.h"
 #include "launch/say.h"
 #include "render/source_heat.h"
@@ -29,6 +32,42 @@ struct leaf_values {
 };
 
 static const char *const groups[] = {"process", "rank", "thread", NULL};
+
+static int read_all(int fd, const char *path, struct buffer *out)
+{
+    enum { PART = 65536 };
+    const size_t before = out->used;
+    int status = 0;
+    ssize_t got = 1;
+    while (status == 0 && got) {
+        uint8_t *room = buffer_reserve(out, PART);
+        got = room ? read(fd, room, PART) : 0;
+        if (!room)
+            status = fail(GAIT_ERR_MEMORY, "'%s' is too long to be shown", path);
+        else if (got > 0)
+            out->used += (size_t)got;
+        else if (got < 0 && errno != EINTR)
+            status = fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+    }
+    if (status)
+        out->used = before;
+    return status;
+}
+
+// All of a file that samples name. A name from a recording may be that of anything: only regular
+// files are read. On failure `out` holds what it held before.
+static int source_text_read(const char *path, struct buffer *out)
+{
+    struct stat about;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+    int status = fstat(fd, &about) == 0 && S_ISREG(about.st_mode)
+                     ? read_all(fd, path, out)
+                     : fail(GAIT_ERR_IO, "cannot read '%s': it is not a file", path);
+    close(fd);
+    return status;
+}
 
 // A flame graph has them at its root, so its shares are a little smaller.
 static void say_left_out(struct sheet *sheet, uint64_t samples)

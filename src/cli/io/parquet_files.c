@@ -23,16 +23,10 @@
 
 enum { NAME_BYTES = 3 * NAME_MAX + 8 };
 
-static bool is_folder(const char *path)
-{
-    struct stat about;
-    return !stat(path, &about) && S_ISDIR(about.st_mode);
-}
-
 static int make_folder(const char *path)
 {
     const int error = own_folder_make(path, 0777);
-    if (!error || (error == EEXIST && is_folder(path)))
+    if (!error || (error == EEXIST && own_folder_is_there(path)))
         return GAIT_OK;
     return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", path, own_file_why(error));
 }
@@ -250,7 +244,7 @@ int parquet_files_write(struct gait_trace *trace, const struct gait_export_optio
     const int used = snprintf(whole, sizeof whole, "%s/run=%s", folder, name);
     if (used < 0 || (size_t)used >= sizeof whole)
         return fail(GAIT_ERR_ARGUMENT, "the folder name '%s' is too long", folder);
-    int status = is_folder(folder) ? GAIT_OK : make_folder(folder);
+    int status = own_folder_is_there(folder) ? GAIT_OK : make_folder(folder);
     if (!status)
         status = make_folder(whole);
     if (!status)

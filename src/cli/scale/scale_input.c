@@ -20,6 +20,7 @@
 #include "analyse/scale/scale_trace.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/slice.h"
 #include "cli/trace/trace_door.h"
 #include "ingest/ingest.h"
@@ -39,12 +40,6 @@ void scale_input_finish(struct scale_input *input)
 
 // --- paths ------------------------------------------------------------------------------
 
-static bool is_folder(const char *path)
-{
-    struct stat about;
-    return !stat(path, &about) && S_ISDIR(about.st_mode);
-}
-
 static bool ends_with(const char *path, const char *ending)
 {
     return slice_ends_with(slice_of(path), ending);
@@ -54,7 +49,7 @@ static bool ends_with(const char *path, const char *ending)
 static void name_of(const char *path, char out[NAME_MAX + 1])
 {
     char real[PATH_MAX];
-    const char *whole = is_folder(path) && realpath(path, real) ? real : path;
+    const char *whole = own_folder_is_there(path) && realpath(path, real) ? real : path;
     const char *slash = strrchr(whole, '/');
     snprintf(out, NAME_MAX + 1, "%.*s", NAME_MAX, slash && slash[1] ? slash + 1 : whole);
 }
@@ -229,7 +224,7 @@ static int read_itwinai_folder(struct scale_input *input, const char *run, const
     char folder[PATH_MAX], path[PATH_MAX];
     struct listing listing;
     int status = join(folder, run, name);
-    if (status || !is_folder(folder))
+    if (status || !own_folder_is_there(folder))
         return status;
     status = list(&listing, folder);
     if (status)
@@ -251,7 +246,7 @@ static bool is_of_itwinai(const char *folder)
 {
     char path[PATH_MAX];
     for (int i = 0; i < ITWINAI_FOLDERS; i++)
-        if (!join(path, folder, itwinai_folders[i]) && is_folder(path))
+        if (!join(path, folder, itwinai_folders[i]) && own_folder_is_there(path))
             return true;
     return false;
 }
@@ -278,9 +273,9 @@ static struct content look_into(const char *folder, const struct listing *listin
         if (join(path, folder, listing->entries[i]->d_name))
             continue;
         content.has_shards |= ends_with(path, ".gait");
-        content.has_folders |= is_folder(path);
-        content.has_traces |= !content.has_traces && !ends_with(path, ".csv") && !is_folder(path) &&
-                              ingest_knows(path);
+        content.has_folders |= own_folder_is_there(path);
+        content.has_traces |= !content.has_traces && !ends_with(path, ".csv") &&
+                              !own_folder_is_there(path) && ingest_knows(path);
     }
     return content;
 }
@@ -330,7 +325,7 @@ static int read_folder(struct scale_input *input, const char *folder, int depth)
 
 static int read_path(struct scale_input *input, const char *path, int depth)
 {
-    if (is_folder(path))
+    if (own_folder_is_there(path))
         return read_folder(input, path, depth);
     if (!is_wanted(input, path))
         return GAIT_OK;

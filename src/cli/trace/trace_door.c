@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gait/trace.h>
@@ -18,12 +17,6 @@
 #include "launch/say.h"
 
 enum { MOST_LOOKS = 1000 }; // into the files of a folder, for one that is a trace
-
-static bool is_folder(const char *path)
-{
-    struct stat about;
-    return !stat(path, &about) && S_ISDIR(about.st_mode);
-}
 
 // What a folder holds: shards, also in a folder below, make it a run of ours.
 struct look {
@@ -42,7 +35,7 @@ static void look_into(const char *folder, bool is_top, struct look *look)
             look->has_shards = true;
         else if (entry->d_name[0] == '.' || look->looks++ > MOST_LOOKS)
             continue;
-        else if (is_folder(path) && is_top)
+        else if (own_folder_is_there(path) && is_top)
             look_into(path, false, look);
         else if (is_top && !look->has_traces)
             look->has_traces = ingest_knows(path);
@@ -56,7 +49,7 @@ static bool is_foreign(const char *path)
     struct look look = {.looks = 0};
     if (slice_ends_with(slice_of(path), ".gait"))
         return false;
-    if (!is_folder(path))
+    if (!own_folder_is_there(path))
         return ingest_knows(path);
     look_into(path, true, &look);
     return look.has_traces && !look.has_shards;
@@ -131,7 +124,7 @@ static int open_foreign(const char *path, bool is_uncached, struct gait_trace **
 static int open_run(const char *path, struct gait_trace **ret_trace)
 {
     const int status = run_finish_and_open(path, ret_trace);
-    if (status == GAIT_ERR_MISSING && is_folder(path) &&
+    if (status == GAIT_ERR_MISSING && own_folder_is_there(path) &&
         slice_ends_with(slice_of(fail_text()), "holds no *.gait file"))
         return fail(status, "'%s' holds no *.gait file and no trace of another tool", path);
     return status;

@@ -73,8 +73,7 @@ int trace_import_find(struct trace_import *import, char *const *names, size_t co
     int status = 0;
     *import = (struct trace_import){.count = 0};
     for (size_t i = 0; i < count && !status; i++) {
-        struct stat about;
-        const bool is_folder = !stat(names[i], &about) && S_ISDIR(about.st_mode);
+        const bool is_folder = own_folder_is_there(names[i]);
         status = is_folder ? add_folder(import, names[i]) : add_file(import, names[i], true);
     }
     return status;

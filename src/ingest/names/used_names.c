@@ -15,11 +15,11 @@ static int init_ids(struct used_ids *ids, size_t most)
 
 int used_names_init(struct used_names *used, const struct event_store *store)
 {
-    const size_t forms = store->forms.packed.count;
+    const size_t forms = store->forms.packed.texts.count;
     *used = (struct used_names){.store = store};
-    int status = init_ids(&used->strings, store->strings.count);
+    int status = init_ids(&used->strings, store->strings.texts.count);
     if (!status)
-        status = init_ids(&used->sites, store->site_names.count);
+        status = init_ids(&used->sites, store->site_names.texts.count);
     if (!status)
         status = init_ids(&used->forms, forms);
     used->text_blanks = status ? NULL : calloc(forms + 1, sizeof *used->text_blanks);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "ingest/pattern/pattern_fit.h"
@@ -86,11 +87,7 @@ uint32_t pattern_table_branch(const struct pattern_table *table, const struct pa
     return to;
 }
 
-static int compare(const void *left, const void *right)
-{
-    const struct draft_hole *a = left, *b = right;
-    return a->at < b->at ? -1 : a->at > b->at;
-}
+ARRAY_BY1(compare, struct draft_hole, at)
 
 // The draft as a pattern: its text without the holes. NULL where there is no memory.
 static struct pattern *keep(struct pattern_table *table, const struct pattern_draft *draft)

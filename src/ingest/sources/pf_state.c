@@ -30,7 +30,7 @@ void pf_state_init(struct pf_state *state)
 
 void pf_state_finish(struct pf_state *state)
 {
-    for (size_t i = 0; i < state->uuids.count; i++) {
+    for (size_t i = 0; i < state->uuids.texts.count; i++) {
         struct pf_track *track = &state->tracks[i];
         for (size_t k = 0; k < track->depth; k++)
             free(track->open[k].parts);
@@ -57,7 +57,7 @@ struct numbered {
 static int find_item(struct name_index *index, struct slice key, const struct numbered *list,
                      uint32_t *ret_number)
 {
-    const size_t known = index->count;
+    const size_t known = index->texts.count;
     if (known >= list->shape.limit)
         return fail(GAIT_ERR_FORMAT, "the trace names too much");
     const int status = array_reserve(list->items, list->room, known + 1, list->shape);
@@ -66,7 +66,7 @@ static int find_item(struct name_index *index, struct slice key, const struct nu
     *ret_number = name_index_number(index, key);
     if (!*ret_number)
         return fail(GAIT_ERR_MEMORY, "no memory for the names of a trace");
-    if (index->count > known)
+    if (index->texts.count > known)
         memset((char *)*list->items + known * list->shape.item_bytes, 0, list->shape.item_bytes);
     return 0;
 }
@@ -128,7 +128,7 @@ uint32_t pf_names_find(struct pf_state *state, const struct pf_sequence *sequenc
                        enum pf_names kind, uint64_t iid)
 {
     const uint64_t key[] = {sequence->id, sequence->generation, (uint64_t)kind, iid};
-    const size_t known = state->interned.count;
+    const size_t known = state->interned.texts.count;
     const struct numbered list = {
         (void **)&state->strings, &state->string_room, {sizeof *state->strings, MOST_NAMES}};
     uint32_t number = 0;
@@ -145,7 +145,7 @@ static struct pf_clock *find_clock(struct pf_state *state, uint64_t sequence, ui
 {
     const uint64_t owner = id >= FIRST_LOCAL_CLOCK && id <= LAST_LOCAL_CLOCK ? sequence : 0;
     const uint64_t key[] = {owner, id};
-    const size_t known = state->clock_ids.count;
+    const size_t known = state->clock_ids.texts.count;
     const struct numbered list = {
         (void **)&state->clocks, &state->clock_room, {sizeof *state->clocks, MOST_CLOCKS}};
     uint32_t number = 0;
@@ -243,7 +243,7 @@ static int find_track(struct pf_state *state, uint64_t uuid, struct pf_track **r
 {
     const struct numbered list = {
         (void **)&state->tracks, &state->track_room, {sizeof **ret_track, MOST_TRACKS}};
-    const size_t known = state->uuids.count;
+    const size_t known = state->uuids.texts.count;
     uint32_t number;
     const int status = find_item(&state->uuids, words(&uuid, 1), &list, &number);
     if (status)

@@ -586,7 +586,7 @@ static int end_all(struct pftrace *trace)
 {
     struct pf_state *state = &trace->state;
     int status = 0;
-    for (size_t i = 0; i < state->uuids.count && !status; i++)
+    for (size_t i = 0; i < state->uuids.texts.count && !status; i++)
         while (state->tracks[i].depth && !status) {
             const struct pf_track *track = &state->tracks[i];
             const int64_t start = track->open[track->depth - 1].start;
