@@ -70,13 +70,11 @@ static void put_rule(struct sheet *sheet, const struct rule *rule, uint64_t ns, 
     char text[400];
     snprintf(text, sizeof text, "%s%s%s", rule->what, is_found ? "; try: " : "",
              is_found ? rule->advice : "");
-    const struct value cells[] = {value_text(rule->name),
-                                  value_text(!whole_ns  ? "no evidence"
-                                             : is_found ? "found"
-                                                        : "clear"),
-                                  value_share(ns, whole_ns), value_share(rule->percent, 100),
-                                  value_text(text)};
-    sheet_row(sheet, cells, 0);
+    SHEET_ROW(sheet, value_text(rule->name),
+              value_text(!whole_ns  ? "no evidence"
+                         : is_found ? "found"
+                                    : "clear"),
+              value_share(ns, whole_ns), value_share(rule->percent, 100), value_text(text));
 }
 
 // What a trace of another tool has no name for may have happened all the same.
@@ -165,9 +163,7 @@ static void put_report(struct sheet *sheet, const struct run_report *report)
     for (size_t i = 0; findings && i < findings->count; i++) {
         char text[SENTENCE_BYTES];
         sentence_finding(&findings->rows[i], text, sizeof text);
-        const struct value cells[] = {value_text(sentence_finding_id(&findings->rows[i])),
-                                      value_text(text)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(sentence_finding_id(&findings->rows[i])), value_text(text));
     }
     sheet_end(sheet);
 }

@@ -80,8 +80,7 @@ static bool take(const struct feed *feed, struct feed_head *head, const struct f
 
 int feed_begin(struct feed *feed, const struct fact_slice *slice, const uint8_t *kinds)
 {
-    const struct array_shape shape = {sizeof *feed->heads, MOST_TRACKS};
-    int status = array_reserve((void **)&feed->heads, &feed->capacity, slice->count + 1, shape);
+    int status = ARRAY_RESERVE(feed->heads, feed->capacity, slice->count + 1, MOST_TRACKS);
     if (status)
         return status;
     feed->kinds = kinds;

@@ -26,12 +26,10 @@ void launch_threads_finish(struct launch_threads *threads)
 static int find_thread(struct launch_threads *threads, const struct launch_thread *wanted,
                        uint32_t *ret_number)
 {
-    const struct array_shape shape = {sizeof *threads->rows, MOST_ROWS};
     const uint32_t hash = (uint32_t)hash_mix(wanted->process, (uint64_t)wanted->tid);
     int status = hash_index_reserve(&threads->index, FIRST_ROOM);
     if (!status)
-        status =
-            array_reserve((void **)&threads->rows, &threads->capacity, threads->count + 1, shape);
+        status = ARRAY_RESERVE(threads->rows, threads->capacity, threads->count + 1, MOST_ROWS);
     if (status)
         return status;
     struct hash_index *index = &threads->index;

@@ -72,9 +72,8 @@ void launches_finish(struct launches *launches)
 
 static int find_threads(struct launches *launches, const struct fact_slice *slice)
 {
-    const struct array_shape shape = {sizeof *launches->numbers, MOST_ROWS};
-    int status = array_reserve((void **)&launches->numbers, &launches->number_capacity,
-                               slice->count + 1, shape);
+    int status =
+        ARRAY_RESERVE(launches->numbers, launches->number_capacity, slice->count + 1, MOST_ROWS);
     for (size_t i = 0; i < slice->count && !status; i++)
         status = launch_threads_find(&launches->threads, launches->trace, slice->tracks[i].track,
                                      &launches->numbers[i]);
@@ -98,10 +97,8 @@ static void leave_ended(struct launch_stack *stack, int64_t at_ns)
 
 static int push(struct launch_stack *stack, const struct launch_op *op)
 {
-    const struct array_shape shape = {sizeof *stack->ops, MOST_ROWS};
     leave_ended(stack, op->start_ns);
-    const int status =
-        array_reserve((void **)&stack->ops, &stack->capacity, stack->depth + 1, shape);
+    const int status = ARRAY_RESERVE(stack->ops, stack->capacity, stack->depth + 1, MOST_ROWS);
     if (!status)
         stack->ops[stack->depth++] = *op;
     return status;
@@ -203,13 +200,12 @@ static void turn_over(struct launches *launches)
 static int remember(struct launches *launches, const struct launch *call)
 {
     struct launch_table *young = &launches->young;
-    const struct array_shape shape = {sizeof *young->rows, MOST_ROWS};
     size_t at = 0;
     if (young->count >= launches->generation)
         turn_over(launches);
     int status = hash_index_reserve(&young->index, FIRST_ROOM);
     if (!status)
-        status = array_reserve((void **)&young->rows, &young->capacity, young->count + 1, shape);
+        status = ARRAY_RESERVE(young->rows, young->capacity, young->count + 1, MOST_ROWS);
     if (status)
         return status;
     struct launch *row = find_in(young, call->shard, call->link, &at);
@@ -248,9 +244,8 @@ static int add_call(struct launches *launches, uint32_t number, const struct fee
                                 .op = op ? op->site : GAIT_NO_SITE,
                                 .thread = inner ? inner->thread : LAUNCH_NO_THREAD,
                                 .number = launches->call_count++};
-    const struct array_shape shape = {sizeof call, MOST_ROWS};
-    const int status = array_reserve((void **)&launches->calls, &launches->call_capacity,
-                                     launches->slice_calls + 1, shape);
+    const int status = ARRAY_RESERVE(launches->calls, launches->call_capacity,
+                                     launches->slice_calls + 1, MOST_ROWS);
     if (status)
         return status;
     launches->calls[launches->slice_calls++] = call;

@@ -76,7 +76,6 @@ static bool is_wanted(const struct rank_stream *stream, const struct run_shard *
 
 static int add_frames(struct rank_stream *stream, uint32_t number)
 {
-    const struct array_shape shape = {sizeof *stream->frames, MOST_FRAMES};
     const struct run_shard *shard = stream->trace->run.shards[number];
     const struct frame_list *list = &shard->shard.list;
     int status = GAIT_OK;
@@ -84,8 +83,7 @@ static int add_frames(struct rank_stream *stream, uint32_t number)
         uint32_t track;
         if (!is_wanted(stream, shard, i, &track))
             continue;
-        status =
-            array_reserve((void **)&stream->frames, &stream->capacity, stream->count + 1, shape);
+        status = ARRAY_RESERVE(stream->frames, stream->capacity, stream->count + 1, MOST_FRAMES);
         if (!status)
             stream->frames[stream->count++] = (struct stream_frame){
                 .first_ns = clock_map_ns(stream->trace->run.tracks.tracks[track].map,
@@ -100,10 +98,8 @@ static int add_frames(struct rank_stream *stream, uint32_t number)
 static int by_first(const void *left, const void *right)
 {
     const struct stream_frame *a = left, *b = right;
-    if (a->first_ns != b->first_ns)
-        return a->first_ns < b->first_ns ? -1 : 1;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
+    RETURN_IF_APART(a->first_ns, b->first_ns);
+    RETURN_IF_APART(a->shard, b->shard);
     return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
@@ -111,9 +107,7 @@ static int by_first(const void *left, const void *right)
 
 static int add_piece(struct fact_pieces *pieces, struct stream_piece *piece)
 {
-    const struct array_shape shape = {sizeof(struct stream_piece *), MOST_FRAMES};
-    int status =
-        array_reserve((void **)&pieces->pieces, &pieces->capacity, pieces->count + 1, shape);
+    int status = ARRAY_RESERVE(pieces->pieces, pieces->capacity, pieces->count + 1, MOST_FRAMES);
     if (!status)
         pieces->pieces[pieces->count++] = piece;
     return status;
@@ -203,8 +197,7 @@ static int add_shards(struct rank_stream *stream, uint32_t shard)
     for (uint32_t i = shard_owned_first(run, shard); !status && i != RUN_NO_SHARD;
          i = shard_owned_next(run, i))
         status = add_shard(stream, i);
-    if (stream->count)
-        qsort(stream->frames, stream->count, sizeof *stream->frames, by_first);
+    ARRAY_SORT(stream->frames, stream->count, by_first);
     return status;
 }
 
@@ -420,8 +413,7 @@ static int by_track(const void *left, const void *right)
 {
     const struct stream_piece *a = *(struct stream_piece *const *)left,
                               *b = *(struct stream_piece *const *)right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
+    RETURN_IF_APART(a->track, b->track);
     if (!a->open != !b->open) // what never ended is around the rest
         return a->open ? -1 : 1;
     const int64_t start_a = start_of(a, a->at), start_b = start_of(b, b->at);
@@ -430,23 +422,18 @@ static int by_track(const void *left, const void *right)
 
 static int reserve_slice(struct rank_stream *stream, size_t rows)
 {
-    const struct array_shape row = {sizeof *stream->rows, MOST_ROWS},
-                             end = {sizeof *stream->ends, MOST_FRAMES},
-                             track = {sizeof *stream->tracks, MOST_FRAMES};
     const size_t pieces = stream->open.count;
-    int status = array_reserve((void **)&stream->rows, &stream->row_capacity, rows + 1, row);
+    int status = ARRAY_RESERVE(stream->rows, stream->row_capacity, rows + 1, MOST_ROWS);
     if (!status)
-        status = array_reserve((void **)&stream->ends, &stream->end_capacity, pieces + 1, end);
+        status = ARRAY_RESERVE(stream->ends, stream->end_capacity, pieces + 1, MOST_FRAMES);
     return status ? status
-                  : array_reserve((void **)&stream->tracks, &stream->track_capacity, pieces + 1,
-                                  track);
+                  : ARRAY_RESERVE(stream->tracks, stream->track_capacity, pieces + 1, MOST_FRAMES);
 }
 
 // The rows of a track, whose pieces stand together from `*at` on, which moves behind them.
 static int fill_track(struct rank_stream *stream, size_t *at, struct fact_row *rows,
                       struct fact_rows *track)
 {
-    const struct array_shape shape = {sizeof *stream->room, MOST_ROWS};
     struct stream_piece *const *pieces = stream->open.pieces;
     const size_t first = *at;
     size_t runs = 0, i = first;
@@ -460,7 +447,7 @@ static int fill_track(struct rank_stream *stream, size_t *at, struct fact_row *r
     if (runs == 1)
         return GAIT_OK;
     const int status =
-        array_reserve((void **)&stream->room, &stream->room_capacity, track->count + 1, shape);
+        ARRAY_RESERVE(stream->room, stream->room_capacity, track->count + 1, MOST_ROWS);
     if (!status)
         run_merge(rows, stream->room, stream->ends, runs);
     return status;
@@ -490,8 +477,7 @@ static int fill_slice(struct rank_stream *stream, struct fact_slice *slice)
     int status = reserve_slice(stream, rows);
     if (status)
         return status;
-    if (stream->open.count)
-        qsort(stream->open.pieces, stream->open.count, sizeof *stream->open.pieces, by_track);
+    ARRAY_SORT(stream->open.pieces, stream->open.count, by_track);
     slice->tracks = stream->tracks;
     for (size_t i = 0; i < stream->open.count;) {
         struct fact_rows *track = &stream->tracks[slice->count];

@@ -91,13 +91,12 @@ struct part {
 
 static int add_step(struct part *part, const struct device_step *step, bool is_now)
 {
-    const struct array_shape shape = {sizeof(struct breakdown_step *), MOST_ROWS};
     struct breakdown_step *made = arena_take(&part->steps, sizeof *made);
     if (!made)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu steps", part->step_count + 1);
     *made = (struct breakdown_step){.name = step->name, .start_ns = step->start_ns};
     int status =
-        array_reserve((void **)&part->step_list, &part->step_capacity, part->step_count + 1, shape);
+        ARRAY_RESERVE(part->step_list, part->step_capacity, part->step_count + 1, MOST_ROWS);
     if (status)
         return status;
     part->step_list[part->step_count++] = made;
@@ -111,8 +110,7 @@ static int by_start_name(const void *left, const void *right)
 {
     const struct breakdown_step *a = *(struct breakdown_step *const *)left,
                                 *b = *(struct breakdown_step *const *)right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    RETURN_IF_APART(a->start_ns, b->start_ns);
     const int names = strcmp(a->name, b->name);
     if (names)
         return names;
@@ -132,8 +130,7 @@ static int take_steps(struct part *part)
     rank->steps = calloc(part->step_count + 1, sizeof *rank->steps);
     if (!rank->steps)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu steps", part->step_count);
-    if (part->step_count)
-        qsort(part->step_list, part->step_count, sizeof *part->step_list, by_start_name);
+    ARRAY_SORT(part->step_list, part->step_count, by_start_name);
     for (size_t i = 0; i < part->step_count; i++)
         if ((!i || !is_repeated(part->step_list[i], part->step_list[i - 1])) &&
             chosen_has(part->chosen, part->shard, part->step_list[i]->start_ns))
@@ -180,11 +177,7 @@ static int find_device(struct part *part, uint32_t track, int64_t at_ns, uint32_
     return GAIT_OK;
 }
 
-static int by_device(const void *left, const void *right)
-{
-    const struct breakdown_device *a = left, *b = right;
-    return a->device < b->device ? -1 : a->device > b->device;
-}
+ARRAY_BY1(by_device, struct breakdown_device, device)
 
 static int take_devices(struct part *part)
 {
@@ -246,14 +239,13 @@ static int end_chosen(struct device_sweep *sweep, uint32_t window)
 
 static int find_window(struct part *part, uint32_t shard, uint32_t *ret_window)
 {
-    const struct array_shape shape = {sizeof *part->windows, MOST_ROWS};
     size_t at = 0;
     while (at < part->window_count && part->windows[at].shard != shard)
         at++;
     *ret_window = (uint32_t)at + 1;
     if (at < part->window_count)
         return GAIT_OK;
-    int status = array_reserve((void **)&part->windows, &part->window_capacity, at + 1, shape);
+    int status = ARRAY_RESERVE(part->windows, part->window_capacity, at + 1, MOST_ROWS);
     if (status)
         return status;
     part->windows[part->window_count++] = (struct window){.shard = shard, .end_ns = INT64_MIN};
@@ -368,11 +360,9 @@ static int add_row(struct part *part, const struct fact_slice *slice, const stru
 
 static int add_slice(void *made, const struct fact_slice *slice)
 {
-    const struct array_shape shape = {sizeof(struct seen_track), MOST_ROWS};
     struct part *part = made;
     const struct feed_head *head;
-    int status =
-        array_reserve((void **)&part->tracks, &part->track_capacity, slice->count + 1, shape);
+    int status = ARRAY_RESERVE(part->tracks, part->track_capacity, slice->count + 1, MOST_ROWS);
     if (status)
         return status;
     memset(part->tracks, 0, slice->count * sizeof *part->tracks);
@@ -449,10 +439,9 @@ static int merge(void *answer, void *made)
     enum { MOST_RANKS = 1 << 20 };
     struct device_run *run = answer;
     struct part *part = made;
-    const struct array_shape shape = {sizeof *run->ranks, MOST_RANKS};
     if (!part->is_imported && !part->rank.has_device && !part->rank.step_count)
         return GAIT_OK;
-    int status = array_reserve((void **)&run->ranks, &run->capacity, run->count + 1, shape);
+    int status = ARRAY_RESERVE(run->ranks, run->capacity, run->count + 1, MOST_RANKS);
     if (!status) {
         run->ranks[run->count++] = part->rank;
         part->rank = (struct breakdown_rank){.steps = NULL};

@@ -121,7 +121,6 @@ static const char *keep(struct collectives *into, const char *text)
 static int kind_of(struct collectives *into, const struct collective_kind *like,
                    const struct collective_kind **ret_kind)
 {
-    const struct array_shape shape = {sizeof *into->kinds, MOST_KINDS};
     const struct collective_kind kind = {keep(into, like->name), keep(into, like->group),
                                          keep(into, like->dtype), like->group_size,
                                          like->element_bytes};
@@ -132,8 +131,7 @@ static int kind_of(struct collectives *into, const struct collective_kind *like,
             *ret_kind = into->kinds[i];
             return GAIT_OK;
         }
-    int status =
-        array_reserve((void **)&into->kinds, &into->kind_capacity, into->kind_count + 1, shape);
+    int status = ARRAY_RESERVE(into->kinds, into->kind_capacity, into->kind_count + 1, MOST_KINDS);
     struct collective_kind *made = status ? NULL : arena_take(&into->arena, sizeof *made);
     if (!made)
         return status ? status : GAIT_ERR_MEMORY;
@@ -144,9 +142,7 @@ static int kind_of(struct collectives *into, const struct collective_kind *like,
 
 static int add_call(struct collectives *into, const struct collective_call *call)
 {
-    const struct array_shape shape = {sizeof *into->calls, MOST_CALLS};
-    int status =
-        array_reserve((void **)&into->calls, &into->call_capacity, into->call_count + 1, shape);
+    int status = ARRAY_RESERVE(into->calls, into->call_capacity, into->call_count + 1, MOST_CALLS);
     if (!status)
         into->calls[into->call_count++] = *call;
     return status;
@@ -197,8 +193,7 @@ static int add_slice(void *made, const struct fact_slice *slice)
 static int by_kind_start(const void *left, const void *right)
 {
     const struct collective_call *a = left, *b = right;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
+    RETURN_IF_APART(a->kind, b->kind);
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
@@ -207,8 +202,7 @@ static int end(void *made)
 {
     struct part *part = made;
     struct collective_call *calls = part->found.calls;
-    if (part->found.call_count)
-        qsort(calls, part->found.call_count, sizeof *calls, by_kind_start);
+    ARRAY_SORT(calls, part->found.call_count, by_kind_start);
     for (size_t i = 1; i < part->found.call_count; i++)
         calls[i].number = calls[i].kind == calls[i - 1].kind ? calls[i - 1].number + 1 : 0;
     return GAIT_OK;
@@ -347,12 +341,9 @@ static void drop(void *made)
 static int by_kind_number_length(const void *left, const void *right)
 {
     const struct collective_call *a = left, *b = right;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? -1 : 1;
+    RETURN_IF_APART(a->kind, b->kind);
+    RETURN_IF_APART(a->number, b->number);
+    RETURN_IF_APART(a->ns, b->ns);
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
@@ -417,8 +408,7 @@ static struct collective_sum sum_up(const struct collective_call *calls, size_t 
 static int by_device_time(const void *left, const void *right)
 {
     const struct collective_sum *a = left, *b = right;
-    if (a->device_ns != b->device_ns)
-        return a->device_ns > b->device_ns ? -1 : 1;
+    RETURN_IF_APART(b->device_ns, a->device_ns);
     return strcmp(a->kind->name, b->kind->name);
 }
 
@@ -430,15 +420,13 @@ static int sum_all(struct collectives *all)
         free(last_ranks);
         return fail(GAIT_ERR_MEMORY, "no memory for %zu collectives", all->call_count);
     }
-    if (all->call_count)
-        qsort(all->calls, all->call_count, sizeof *all->calls, by_kind_number_length);
+    ARRAY_SORT(all->calls, all->call_count, by_kind_number_length);
     for (size_t i = 0, behind; i < all->call_count; i = behind) {
         for (behind = i; behind < all->call_count && all->calls[behind].kind == all->calls[i].kind;)
             behind++;
         all->sums[all->count++] = sum_up(&all->calls[i], behind - i, last_ranks);
     }
-    if (all->count)
-        qsort(all->sums, all->count, sizeof *all->sums, by_device_time);
+    ARRAY_SORT(all->sums, all->count, by_device_time);
     free(last_ranks);
     return GAIT_OK;
 }

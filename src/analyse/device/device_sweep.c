@@ -165,9 +165,8 @@ void device_sweep_wait(struct device_sweep *sweep, enum device_wait wait, int64_
 
 static int put_mark(struct device_sweep *sweep, const struct device_mark *mark)
 {
-    const struct array_shape shape = {sizeof *sweep->marks, MOST_MARKS};
     int status =
-        array_reserve((void **)&sweep->marks, &sweep->mark_capacity, sweep->mark_count + 1, shape);
+        ARRAY_RESERVE(sweep->marks, sweep->mark_capacity, sweep->mark_count + 1, MOST_MARKS);
     if (!status)
         sweep->marks[sweep->mark_count++] = *mark;
     return status;
@@ -198,9 +197,8 @@ int device_sweep_end(struct device_sweep *sweep, struct breakdown *sums)
 
 int device_sweep_open(struct device_sweep *sweep)
 {
-    const struct array_shape shape = {sizeof *sweep->lasts, MOST_MARKS};
-    int status = array_reserve((void **)&sweep->lasts, &sweep->window_capacity,
-                               sweep->window_count + 1, shape);
+    int status =
+        ARRAY_RESERVE(sweep->lasts, sweep->window_capacity, sweep->window_count + 1, MOST_MARKS);
     if (status)
         return status;
     sweep->lasts[sweep->window_count++] = (struct device_last){.mark = 0};

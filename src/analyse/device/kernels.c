@@ -54,12 +54,11 @@ static void add_up(struct kernel_sum *sum, const struct kernel_sum *row)
 
 static int add_sum(struct kernels *sums, const struct kernel_sum *row)
 {
-    const struct array_shape shape = {sizeof *sums->rows, MOST_ROWS};
     const uint32_t hash = (uint32_t)hash_mix(hash_mix(0, row->site), row->op);
     struct hash_index *index = &sums->index;
     int status = hash_index_reserve(index, FIRST_ROOM);
     if (!status)
-        status = array_reserve((void **)&sums->rows, &sums->capacity, sums->count + 1, shape);
+        status = ARRAY_RESERVE(sums->rows, sums->capacity, sums->count + 1, MOST_ROWS);
     if (status)
         return status;
     size_t at = hash_index_first(index, hash);
@@ -201,10 +200,8 @@ static int load(void *made, struct facts_file *file)
 static int by_time(const void *left, const void *right)
 {
     const struct kernel_sum *a = left, *b = right;
-    if (a->sum_ns != b->sum_ns)
-        return a->sum_ns > b->sum_ns ? -1 : 1;
-    if (a->site != b->site)
-        return a->site < b->site ? -1 : 1;
+    RETURN_IF_APART(b->sum_ns, a->sum_ns);
+    RETURN_IF_APART(a->site, b->site);
     return a->op < b->op ? -1 : a->op > b->op;
 }
 

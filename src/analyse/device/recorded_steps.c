@@ -50,7 +50,6 @@ static bool has_devices(const struct gait_trace *trace, uint32_t shard,
 int recorded_steps_add(struct recorded_steps *steps, const struct gait_trace *trace,
                        const struct step_row *rows, size_t count)
 {
-    const struct array_shape shape = {sizeof(struct recorded_step), MOST_STEPS};
     int status = GAIT_OK;
     for (size_t i = 0; i < count && !status; i++) {
         struct recorded_step made = {.track = rows[i].track,
@@ -67,19 +66,17 @@ int recorded_steps_add(struct recorded_steps *steps, const struct gait_trace *tr
                            has_devices(trace, made.shard, &made.step);
         const int bytes = snprintf(name, sizeof name, "step %" PRIu64, made.number);
         made.step.name = arena_text(&steps->names, name, (size_t)bytes);
-        status = made.step.name ? array_add((void **)&steps->rows, &steps->count, &steps->capacity,
-                                            &made, shape)
-                                : fail(GAIT_ERR_MEMORY, "no memory for the names of steps");
+        status = made.step.name
+                     ? ARRAY_ADD(steps->rows, steps->count, steps->capacity, MOST_STEPS, &made)
+                     : fail(GAIT_ERR_MEMORY, "no memory for the names of steps");
     }
     return status;
 }
 
 static int add_phase(struct recorded_steps *steps, uint32_t shard, const char *name, uint64_t ns)
 {
-    const struct array_shape shape = {sizeof *steps->phases, MOST_STEPS};
     const struct recorded_phase phase = {shard, name, ns};
-    return array_add((void **)&steps->phases, &steps->phase_count, &steps->phase_capacity, &phase,
-                     shape);
+    return ARRAY_ADD(steps->phases, steps->phase_count, steps->phase_capacity, MOST_STEPS, &phase);
 }
 
 // A phase counts with the step that it is of.
@@ -145,18 +142,15 @@ static int find_ranks(struct recorded_steps *steps, struct gait_trace *trace,
 static int by_shard(const void *left, const void *right)
 {
     const struct recorded_step *a = left, *b = right;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
-    if (a->step.start_ns != b->step.start_ns)
-        return a->step.start_ns < b->step.start_ns ? -1 : 1;
+    RETURN_IF_APART(a->shard, b->shard);
+    RETURN_IF_APART(a->step.start_ns, b->step.start_ns);
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
 static int by_length(const void *left, const void *right)
 {
     const struct recorded_phase *a = left, *b = right;
-    if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
+    RETURN_IF_APART(a->shard, b->shard);
     return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : strcmp(a->name, b->name);
 }
 
@@ -168,10 +162,8 @@ void recorded_steps_begin(struct recorded_steps *steps, const struct chosen *cho
 
 void recorded_steps_settle(struct recorded_steps *steps)
 {
-    if (steps->count)
-        qsort(steps->rows, steps->count, sizeof *steps->rows, by_shard);
-    if (steps->phase_count)
-        qsort(steps->phases, steps->phase_count, sizeof *steps->phases, by_length);
+    ARRAY_SORT(steps->rows, steps->count, by_shard);
+    ARRAY_SORT(steps->phases, steps->phase_count, by_length);
 }
 
 // --- what is kept ----------------------------------------------------------------------

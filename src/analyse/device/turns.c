@@ -136,7 +136,6 @@ static void end_turn(struct turn_rank *rank, const struct turn_sums *sums, int64
 // Time stands at its begin.
 static int begin_turn(struct part *part, const struct turn *turn)
 {
-    const struct array_shape shape = {sizeof *part->rank.turns, MOST_ROWS};
     struct turn_rank *rank = &part->rank;
     const struct turn *last = rank->count ? &rank->turns[rank->count - 1] : NULL;
     if (last && last->start_ns == turn->start_ns && !strcmp(last->name, turn->name))
@@ -146,7 +145,7 @@ static int begin_turn(struct part *part, const struct turn *turn)
     if (last)
         end_turn(rank, &part->sums, turn->start_ns);
     const size_t at = part->is_kept ? rank->count : 0;
-    const int status = array_reserve((void **)&rank->turns, &part->capacity, at + 1, shape);
+    const int status = ARRAY_RESERVE(rank->turns, part->capacity, at + 1, MOST_ROWS);
     if (status)
         return status;
     struct turn *made = &rank->turns[at];
@@ -370,11 +369,7 @@ static void settle_turns(struct turn_rank *rank, bool is_kept)
     rank->sums = (struct turn_sums){0};
 }
 
-static int by_device(const void *left, const void *right)
-{
-    const struct device_fill *a = left, *b = right;
-    return a->device < b->device ? -1 : a->device > b->device;
-}
+ARRAY_BY1(by_device, struct device_fill, device)
 
 static int take_devices(struct part *part)
 {
@@ -405,11 +400,9 @@ static int merge(void *answer, void *made)
     enum { MOST_RANKS = 1 << 20 };
     struct turns *turns = answer;
     struct part *part = made;
-    const struct array_shape shape = {sizeof *turns->ranks, MOST_RANKS};
     if (!part->rank.steps)
         return GAIT_OK;
-    const int status =
-        array_reserve((void **)&turns->ranks, &turns->capacity, turns->count + 1, shape);
+    const int status = ARRAY_RESERVE(turns->ranks, turns->capacity, turns->count + 1, MOST_RANKS);
     if (!status) {
         turns->ranks[turns->count++] = part->rank;
         part->rank = (struct turn_rank){.turns = NULL};

@@ -222,8 +222,7 @@ static int find_device(const struct reader *reader, const char *host,
             *ret_place = i + 1;
             return GAIT_OK;
         }
-    int status = array_reserve((void **)&run->devices, &run->capacity, run->count + 1,
-                               (struct array_shape){sizeof *run->devices, MOST_DEVICES});
+    int status = ARRAY_RESERVE(run->devices, run->capacity, run->count + 1, MOST_DEVICES);
     if (status)
         return status;
     run->devices[run->count++] = (struct energy_device){.host = host,
@@ -319,8 +318,7 @@ static int make_series(struct energy_run *run)
         else if (!status)
             status = intervals_add(&device->times, series->first_ns, series->last_ns);
     }
-    if (run->count)
-        qsort(run->devices, run->count, sizeof *run->devices, compare_devices);
+    ARRAY_SORT(run->devices, run->count, compare_devices);
     return status;
 }
 

@@ -98,15 +98,14 @@ static void leave(struct nest *nest, int64_t at_ns, bool is_span)
 // Begins spans of the slice up to that time.
 static int enter(const struct walk *walk, struct nest *nest, int64_t until_ns)
 {
-    const struct array_shape shape = {sizeof(struct open_span), MOST_DEPTH};
     int status = GAIT_OK;
     for (; nest->next < nest->behind && nest->next->start_ns <= until_ns && !status; nest->next++) {
         const struct fact_row *row = nest->next;
         if (walk->kinds[row->site] != SITE_SPAN)
             continue;
         leave(nest, row->start_ns, true);
-        status = array_add((void **)&nest->open, &nest->depth, &nest->room,
-                           &(struct open_span){row->end_ns, row->site, 0}, shape);
+        status = ARRAY_ADD(nest->open, nest->depth, nest->room, MOST_DEPTH,
+                           &(struct open_span){row->end_ns, row->site, 0});
     }
     return status;
 }
@@ -182,13 +181,12 @@ static int find_device(struct walk *walk, uint32_t shard, const int64_t who[2],
                        struct memory_device **ret_device)
 {
     struct memory_life *life = walk->life;
-    const struct array_shape shape = {sizeof **ret_device, MOST_DEVICES};
     const uint64_t key[] = {shard, (uint64_t)who[0], (uint64_t)who[1]};
     const size_t known = walk->devices.count;
     uint32_t index;
     int status = tuple_map_add(&walk->devices, key, &index);
     if (!status && walk->devices.count > known) {
-        status = array_reserve((void **)&life->devices, &life->device_room, index + 1, shape);
+        status = ARRAY_RESERVE(life->devices, life->device_room, index + 1, MOST_DEVICES);
         if (status)
             return status;
         life->devices[index] =
@@ -316,11 +314,9 @@ static int see(struct walk *walk, const struct gait_event *event)
 
 static int note_window(struct walk *walk, uint32_t track, int64_t at_ns, bool is_end)
 {
-    const struct array_shape shape = {sizeof *walk->windows, MOST_WINDOWS};
     const uint32_t shard = shard_of(walk, track);
     const struct window window = {at_ns, is_end, shard_owner(walk->trace, shard), shard};
-    return array_add((void **)&walk->windows, &walk->window_count, &walk->window_room, &window,
-                     shape);
+    return ARRAY_ADD(walk->windows, walk->window_count, walk->window_room, MOST_WINDOWS, &window);
 }
 
 static int note_windows(const struct gait_batch *batch, void *context)
@@ -342,8 +338,7 @@ static int note_windows(const struct gait_batch *batch, void *context)
 static int by_rank_and_time(const void *left, const void *right)
 {
     const struct window *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
+    RETURN_IF_APART(a->rank, b->rank);
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
@@ -422,10 +417,8 @@ static int read_ranks(struct walk *walk)
 static int by_device(const void *left, const void *right)
 {
     const struct memory_device *a = left, *b = right;
-    if (a->shard.rank != b->shard.rank)
-        return a->shard.rank < b->shard.rank ? -1 : 1;
-    if (a->shard.pid != b->shard.pid)
-        return a->shard.pid < b->shard.pid ? -1 : 1;
+    RETURN_IF_APART(a->shard.rank, b->shard.rank);
+    RETURN_IF_APART(a->shard.pid, b->shard.pid);
     if (a->is_process != b->is_process)
         return a->is_process ? 1 : -1;
     return strcmp(a->name, b->name);
@@ -436,8 +429,7 @@ static int end_devices(struct memory_life *life, bool is_part)
 {
     const size_t count = life->device_count;
     int status = GAIT_OK;
-    if (life->device_count)
-        qsort(life->devices, life->device_count, sizeof *life->devices, by_device);
+    ARRAY_SORT(life->devices, life->device_count, by_device);
     life->device_count = 0;
     for (size_t i = 0; i < count; i++) {
         struct memory_device *device = &life->devices[i];

@@ -152,14 +152,13 @@ static void enter(struct memory_device *device, int64_t until_ns)
 static int live_at(struct memory_taking *taking, const struct memory_change *change,
                    size_t **ret_live)
 {
-    const struct array_shape shape = {sizeof *taking->live, MOST_BLOCKS};
     const uint64_t address = (uint64_t)change->address;
     const size_t known = taking->addresses.count;
     uint32_t index;
     int status = tuple_map_add(&taking->addresses, &address, &index);
     if (!status)
-        status = array_reserve((void **)&taking->live, &taking->live_room, taking->addresses.count,
-                               shape);
+        status =
+            ARRAY_RESERVE(taking->live, taking->live_room, taking->addresses.count, MOST_BLOCKS);
     if (status)
         return status;
     if (taking->addresses.count > known)
@@ -172,9 +171,7 @@ static int add_block(struct memory_device *device, const struct memory_change *c
 {
     struct memory_taking *taking = device->taking;
     const bool is_taken = !change->is_older && is_chosen(device, change->at_ns);
-    const struct array_shape shape = {sizeof *taking->blocks, MOST_BLOCKS};
-    const int status =
-        array_reserve((void **)&taking->blocks, &taking->room, taking->count + 1, shape);
+    const int status = ARRAY_RESERVE(taking->blocks, taking->room, taking->count + 1, MOST_BLOCKS);
     if (status)
         return status;
     taking->blocks[taking->count++] = (struct memory_block){.bytes = change->bytes,
@@ -378,9 +375,8 @@ void memory_taking_end(struct memory_device *device)
 
 static int put_holder(struct memory_life *life, const struct memory_holder *sum)
 {
-    const struct array_shape shape = {sizeof *sum, MOST_BLOCKS};
     const int status =
-        array_reserve((void **)&life->holders, &life->holder_room, life->holder_count + 1, shape);
+        ARRAY_RESERVE(life->holders, life->holder_room, life->holder_count + 1, MOST_BLOCKS);
     if (status)
         return status;
     struct memory_holder *holder = &life->holders[life->holder_count++];
@@ -434,20 +430,16 @@ int memory_holders_add(struct memory_life *life, uint32_t number)
 static int by_name(const void *left, const void *right)
 {
     const struct memory_holder *a = left, *b = right;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    if (a->category != b->category)
-        return a->category < b->category ? -1 : 1;
+    RETURN_IF_APART(a->device, b->device);
+    RETURN_IF_APART(a->category, b->category);
     return strcmp(a->name, b->name);
 }
 
 static int by_peak(const void *left, const void *right)
 {
     const struct memory_holder *a = left, *b = right;
-    if (a->peak_bytes != b->peak_bytes)
-        return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    if (a->allocated_bytes != b->allocated_bytes)
-        return a->allocated_bytes > b->allocated_bytes ? -1 : 1;
+    RETURN_IF_APART(b->peak_bytes, a->peak_bytes);
+    RETURN_IF_APART(b->allocated_bytes, a->allocated_bytes);
     return by_name(left, right);
 }
 

@@ -74,16 +74,14 @@ static void add_to_owners(struct blocks_taking *blocks, const struct torch_event
 
 static int note_change(struct blocks_taking *blocks, int64_t at_ns, int64_t bytes)
 {
-    const struct array_shape shape = {sizeof *blocks->changes, MOST_BLOCKS};
-    return array_add((void **)&blocks->changes, &blocks->change_count, &blocks->change_room,
-                     &(struct change){at_ns, bytes}, shape);
+    return ARRAY_ADD(blocks->changes, blocks->change_count, blocks->change_room, MOST_BLOCKS,
+                     &(struct change){at_ns, bytes});
 }
 
 static int add_block(struct blocks_taking *blocks, const struct torch_event *seen, size_t *live)
 {
-    const struct array_shape shape = {sizeof *blocks->rows, MOST_BLOCKS};
     const struct gait_event *event = seen->event;
-    int status = array_reserve((void **)&blocks->rows, &blocks->room, blocks->count + 1, shape);
+    int status = ARRAY_RESERVE(blocks->rows, blocks->room, blocks->count + 1, MOST_BLOCKS);
     if (status)
         return status;
     blocks->rows[blocks->count++] =
@@ -116,7 +114,6 @@ static int see(const struct torch_event *seen, void *context)
 {
     struct blocks_taking *blocks = context;
     const struct gait_event *event = seen->event;
-    const struct array_shape shape = {sizeof *blocks->live, UINT32_MAX};
     const size_t known = blocks->addresses.count;
     uint32_t index;
     if (event->kind != GAIT_KIND_MEMORY || event->start_ns < blocks->found->start_ns ||
@@ -124,8 +121,8 @@ static int see(const struct torch_event *seen, void *context)
         return GAIT_OK;
     int status = tuple_map_add(&blocks->addresses, &event->id, &index);
     if (!status)
-        status = array_reserve((void **)&blocks->live, &blocks->live_room, blocks->addresses.count,
-                               shape);
+        status =
+            ARRAY_RESERVE(blocks->live, blocks->live_room, blocks->addresses.count, UINT32_MAX);
     if (status)
         return status;
     if (blocks->addresses.count > known)
@@ -183,10 +180,8 @@ static void find_held(const struct blocks_taking *blocks)
 static int by_peak(const void *left, const void *right)
 {
     const struct blocks_owner *a = left, *b = right;
-    if (a->peak_bytes != b->peak_bytes)
-        return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    if (a->allocations != b->allocations)
-        return a->allocations > b->allocations ? -1 : 1;
+    RETURN_IF_APART(b->peak_bytes, a->peak_bytes);
+    RETURN_IF_APART(b->allocations, a->allocations);
     return strcmp(a->name, b->name);
 }
 

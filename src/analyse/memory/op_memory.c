@@ -21,8 +21,7 @@ void op_memory_finish(struct op_memory *memory)
 
 int op_memory_add(struct op_memory *memory, const struct op_memory_event *event)
 {
-    const struct array_shape shape = {sizeof *event, MOST_EVENTS};
-    return array_add((void **)&memory->events, &memory->count, &memory->capacity, event, shape);
+    return ARRAY_ADD(memory->events, memory->count, memory->capacity, MOST_EVENTS, event);
 }
 
 int op_memory_sum(struct op_memory *memory)

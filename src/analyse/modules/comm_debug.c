@@ -91,13 +91,12 @@ static uint64_t count_of(const struct gait_arg *arg)
 static int find_entry(struct looking *looking, const struct comm_entry *like, uint32_t *ret_entry)
 {
     struct comm_debug *debug = looking->debug;
-    const struct array_shape shape = {sizeof *debug->entries, MOST_ENTRIES};
     const uint64_t key[3] = {like->node, like->pass, (uintptr_t)like->name};
     int status = tuple_map_add(&looking->keys, key, ret_entry);
     if (status || *ret_entry < debug->count)
         return status;
     const struct comm_entry added = *like; // which may be among those that move
-    return array_add((void **)&debug->entries, &debug->count, &debug->room, &added, shape);
+    return ARRAY_ADD(debug->entries, debug->count, debug->room, MOST_ENTRIES, &added);
 }
 
 // Its shapes are those of the first call.
@@ -201,10 +200,8 @@ static int see(struct module_op *op, void *context)
 static int by_place(const void *left, const void *right)
 {
     const struct comm_entry *a = left, *b = right;
-    if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    if (a->pass != b->pass)
-        return a->pass < b->pass ? -1 : 1;
+    RETURN_IF_APART(a->node, b->node);
+    RETURN_IF_APART(a->pass, b->pass);
     if (a->is_collective != b->is_collective)
         return a->is_collective ? -1 : 1;
     return strcmp(a->name, b->name);

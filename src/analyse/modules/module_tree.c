@@ -138,8 +138,7 @@ static int learn_sites(struct walking *walking)
 
 static int add_node(struct module_tree *tree, struct module_node node)
 {
-    const struct array_shape shape = {sizeof *tree->nodes, MOST_NODES};
-    return array_add((void **)&tree->nodes, &tree->count, &tree->room, &node, shape);
+    return ARRAY_ADD(tree->nodes, tree->count, tree->room, MOST_NODES, &node);
 }
 
 static void adopt(struct module_tree *tree, uint32_t parent, uint32_t child)
@@ -209,8 +208,7 @@ static bool is_chosen(const struct walking *walking, int64_t at_ns)
 
 static int open_span(struct open_row *row, struct open_span span)
 {
-    const struct array_shape shape = {sizeof *row->spans, MOST_OPEN};
-    return array_add((void **)&row->spans, &row->count, &row->room, &span, shape);
+    return ARRAY_ADD(row->spans, row->count, row->room, MOST_OPEN, &span);
 }
 
 static int see_module(struct walking *walking, struct open_row *open, const struct fact_row *row)
@@ -238,13 +236,12 @@ static int see_module(struct walking *walking, struct open_row *open, const stru
 
 static int note_forward(struct walking *walking, int64_t seq, uint32_t node)
 {
-    const struct array_shape shape = {sizeof *walking->seq_nodes, UINT32_MAX};
     const uint64_t key = (uint64_t)seq;
     uint32_t index;
     int status = tuple_map_add(&walking->seqs, &key, &index);
     if (!status)
-        status = array_reserve((void **)&walking->seq_nodes, &walking->seq_room,
-                               walking->seqs.count, shape);
+        status =
+            ARRAY_RESERVE(walking->seq_nodes, walking->seq_room, walking->seqs.count, UINT32_MAX);
     if (!status)
         walking->seq_nodes[index] = node;
     return status;

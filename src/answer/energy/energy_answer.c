@@ -366,9 +366,8 @@ static void put_sums(struct sheet *sheet, const struct energy_run *run,
     for (size_t i = 0; i < sums.count; i++) {
         const struct energy *energy = &sums.rows[i].energy;
         snprintf(hours, sizeof hours, "%.3g Wh", energy->joules / 3600);
-        const struct value cells[] = {value_text(sums.rows[i].label),
-                                      value_text(bounded(energy).text), value_text(hours)};
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(sums.rows[i].label), value_text(bounded(energy).text),
+                  value_text(hours));
     }
     sheet_end(sheet);
     for (size_t i = 0; i < sums.count; i++) {

@@ -6,6 +6,7 @@
 
 #include "analyse/memory/memory_life.h"
 #include "answer/answers.h"
+#include "base/array.h"
 #include "base/fail.h"
 #include "base/units.h"
 #include "load/choice.h"
@@ -215,8 +216,7 @@ static int by_kept(const void *left, const void *right)
 {
     const struct memory_holder *a = *(const struct memory_holder *const *)left,
                                *b = *(const struct memory_holder *const *)right;
-    if (a->kept_bytes != b->kept_bytes)
-        return a->kept_bytes > b->kept_bytes ? -1 : 1;
+    RETURN_IF_APART(b->kept_bytes, a->kept_bytes);
     return a < b ? -1 : a > b;
 }
 
@@ -234,13 +234,9 @@ static int put_kept(struct sheet *sheet, const struct memory_life *life,
     if (count)
         sheet_table(sheet, is_part ? &part_table : &kept_table);
     for (size_t i = 0; i < count; i++) {
-        const struct value cells[] = {
-            value_text(kept[i]->name[0] ? kept[i]->name : "not known"),
-            value_uint(kept[i]->kept_bytes),
-            value_uint(kept[i]->kept_count),
-            value_text(memory_category_word(kept[i]->category)),
-        };
-        sheet_row(sheet, cells, 0);
+        SHEET_ROW(sheet, value_text(kept[i]->name[0] ? kept[i]->name : "not known"),
+                  value_uint(kept[i]->kept_bytes), value_uint(kept[i]->kept_count),
+                  value_text(memory_category_word(kept[i]->category)));
     }
     if (count)
         sheet_end(sheet);

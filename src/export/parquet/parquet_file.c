@@ -27,11 +27,10 @@ static void put(struct parquet_file *file, const void *bytes, size_t count)
 
 static int end_group(struct parquet_file *file)
 {
-    const struct array_shape shape = {sizeof *file->groups, 1 << 20};
     int status = GAIT_OK;
     if (!file->rows)
         return GAIT_OK;
-    status = array_reserve((void **)&file->groups, &file->group_room, file->group_count + 1, shape);
+    status = ARRAY_RESERVE(file->groups, file->group_room, file->group_count + 1, 1 << 20);
     for (size_t i = 0; !status && i < file->column_count; i++) {
         file->pages.used = 0;
         status = parquet_column_write(&file->columns[i], &file->pages, file->at,

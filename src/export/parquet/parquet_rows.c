@@ -203,7 +203,6 @@ static int add_typed(struct writing *writing, const struct gait_arg *arg, bool *
 
 static int add_args(struct writing *writing, const struct gait_event *given)
 {
-    const struct array_shape shape = {sizeof *writing->rest, MOST_ARGS};
     struct gait_event event = *given;
     bool has[COLUMNS] = {false}, is_added;
     event.arg_count = 0;
@@ -211,8 +210,8 @@ static int add_args(struct writing *writing, const struct gait_event *given)
     for (size_t i = 0; i < given->arg_count && !status; i++) {
         status = add_typed(writing, &given->args[i], has, &is_added);
         if (!status && !is_added)
-            status = array_add((void **)&writing->rest, &event.arg_count, &writing->rest_capacity,
-                               &given->args[i], shape);
+            status = ARRAY_ADD(writing->rest, event.arg_count, writing->rest_capacity, MOST_ARGS,
+                               &given->args[i]);
     }
     for (size_t i = 0; i < TYPED && !status; i++) {
         if (!has[typed[i].column])

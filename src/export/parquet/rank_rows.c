@@ -78,17 +78,14 @@ static int see(void *context, const struct fact_slice *slice, const struct feed_
 
 static int number_slice(struct rank_rows *rows, const struct fact_slice *slice)
 {
-    const struct array_shape first = {sizeof *rows->firsts, MOST_ROWS},
-                             host = {sizeof *rows->hosts, MOST_ROWS};
     size_t count = 0;
-    int status =
-        array_reserve((void **)&rows->firsts, &rows->first_capacity, slice->count + 1, first);
+    int status = ARRAY_RESERVE(rows->firsts, rows->first_capacity, slice->count + 1, MOST_ROWS);
     for (size_t i = 0; i < slice->count && !status; i++) {
         rows->firsts[i] = count;
         count += slice->tracks[i].count;
     }
     if (!status)
-        status = array_reserve((void **)&rows->hosts, &rows->host_capacity, count + 1, host);
+        status = ARRAY_RESERVE(rows->hosts, rows->host_capacity, count + 1, MOST_ROWS);
     return status ? status : launches_add(&rows->launches, slice);
 }
 
@@ -128,15 +125,14 @@ static int give_other(void *context, const struct gait_event *event)
 static int enter(struct rank_rows *rows, const struct feed_head *head, int64_t number,
                  int64_t *ret_parent)
 {
-    const struct array_shape shape = {sizeof(struct open_row), MOST_ROWS};
     struct nest *nest = &rows->nests[head->track->track];
     const struct open_row *top;
     while (nest->depth && (top = &nest->rows[nest->depth - 1],
                            top->end_ns <= head->start_ns || top->end_ns < head->end_ns))
         nest->depth--;
     *ret_parent = nest->depth ? nest->rows[nest->depth - 1].number : 0;
-    return array_add((void **)&nest->rows, &nest->depth, &nest->capacity,
-                     &(struct open_row){head->end_ns, number}, shape);
+    return ARRAY_ADD(nest->rows, nest->depth, nest->capacity, MOST_ROWS,
+                     &(struct open_row){head->end_ns, number});
 }
 
 static void tell_launch(struct rank_rows *rows, const struct feed_head *head, struct rank_row *row,
