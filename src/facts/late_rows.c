@@ -21,7 +21,7 @@ int late_rows_add(struct late_rows *late, const struct launches *launches,
                   const struct late_row *row)
 {
     const struct array_shape shape = {late->row_bytes, MOST_LATE};
-    const struct launch *launch = launches_find(launches, row->shard, row->link);
+    const struct launch *launch = launches_find(launches, row->shard, row->link, row->start_ns);
     const bool came_before = launch && launch->start_ns < row->start_ns;
     if (came_before || !row->link || late->count == MOST_LATE)
         return late->settle(late->context, row, launch);
@@ -38,7 +38,8 @@ int late_rows_look(struct late_rows *late, const struct fact_slice *slice)
     for (size_t i = 0; i < late->count && !status; i++) {
         const char *from = late->rows + i * late->row_bytes;
         const struct late_row *row = (const struct late_row *)(const void *)from;
-        const struct launch *launch = launches_find(slice->launches, row->shard, row->link);
+        const struct launch *launch =
+            launches_find(slice->launches, row->shard, row->link, row->start_ns);
         if (launch || is_over)
             status = late->settle(late->context, row, launch);
         else if (i != kept++)

@@ -173,17 +173,34 @@ static struct launch *find_in(const struct launch_table *table, uint32_t shard, 
     return NULL;
 }
 
-const struct launch *launches_find(const struct launches *launches, uint32_t shard, uint64_t link)
+static const struct launch *find_reused(const struct launches *launches, uint32_t shard,
+                                        uint64_t link, int64_t at_ns)
 {
+    const uint32_t count = launches->reused_count;
+    for (uint32_t i = 1; i <= LAUNCHES_REUSED && i <= count; i++) {
+        const struct launch *call = &launches->reused[(count - i) % LAUNCHES_REUSED];
+        if (call->link == link && call->shard == shard && call->start_ns <= at_ns)
+            return call;
+    }
+    return NULL;
+}
+
+const struct launch *launches_find(const struct launches *launches, uint32_t shard, uint64_t link,
+                                   int64_t at_ns)
+{
+    const struct launch_table *tables[] = {&launches->young, &launches->old};
+    const struct launch *newest = NULL;
     size_t at;
-    if (!link)
-        return NULL;
-    const struct launch *row = NULL;
-    if (may_hold(&launches->young, link))
-        row = find_in(&launches->young, shard, link, &at);
-    if (!row && may_hold(&launches->old, link))
-        row = find_in(&launches->old, shard, link, &at);
-    return row;
+    for (int i = 0; i < 2 && link; i++) {
+        const struct launch *call =
+            may_hold(tables[i], link) ? find_in(tables[i], shard, link, &at) : NULL;
+        if (call && call->start_ns <= at_ns)
+            return call;
+        newest = newest ? newest : call;
+    }
+    const struct launch *earlier =
+        newest && launches->reused_count ? find_reused(launches, shard, link, at_ns) : NULL;
+    return earlier ? earlier : newest;
 }
 
 static void turn_over(struct launches *launches)
@@ -216,6 +233,7 @@ static int remember(struct launches *launches, const struct launch *call)
     if (known && call->start_ns <= known->end_ns)
         return GAIT_OK;
     if (row) {
+        launches->reused[launches->reused_count++ % LAUNCHES_REUSED] = *row;
         *row = *call;
         return GAIT_OK;
     }

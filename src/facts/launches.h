@@ -34,6 +34,8 @@ struct launch_table {
     size_t count, capacity;
 };
 
+enum { LAUNCHES_REUSED = 64 };
+
 struct launches {
     struct gait_trace *trace;
     uint32_t shard;
@@ -50,6 +52,8 @@ struct launches {
     uint32_t *numbers; // of the threads of the slice's tracks
     size_t number_capacity;
     struct launch_table young, old;
+    struct launch reused[LAUNCHES_REUSED]; // the last calls whose number was used again
+    uint32_t reused_count;
 };
 
 // Of the rank that owns that shard. `generation` 0: the usual number. Kinds may be changed before
@@ -62,8 +66,10 @@ void launches_finish(struct launches *launches); // takes a zeroed struct
 // Takes in the slice that comes next, before anyone asks about its rows.
 GAIT_CHECK int launches_add(struct launches *launches, const struct fact_slice *slice);
 
-// The call that launched that row of a device; NULL: not on record.
-const struct launch *launches_find(const struct launches *launches, uint32_t shard, uint64_t link);
+// The call that launched what a device began then: of several that used the number the last one
+// before; by a clock that is ahead all come behind it. NULL: not on record.
+const struct launch *launches_find(const struct launches *launches, uint32_t shard, uint64_t link,
+                                   int64_t at_ns);
 
 // The thread of the slice's track `at`: threads are counted as they are met, in all slices.
 static inline uint32_t launches_thread(const struct launches *launches, size_t at)

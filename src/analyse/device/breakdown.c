@@ -304,7 +304,7 @@ static int add_work(struct part *part, const struct fact_slice *slice, const str
     struct seen_track *track = &part->tracks[head->track - slice->tracks];
     const struct device_work work = {
         head->start_ns, head->end_ns, (enum device_lane)head->kind,
-        launches_find(slice->launches, head->track->shard, head->row->link)};
+        launches_find(slice->launches, head->track->shard, head->row->link, head->start_ns)};
     int status = GAIT_OK;
     if (!part->all.has_work)
         part->rank.start_ns = work.start_ns;

@@ -254,7 +254,7 @@ static void note_launch(struct part *part, const struct launch *launch, int64_t 
 static int add_work(struct part *part, const struct fact_slice *slice, const struct feed_head *head)
 {
     const struct launch *launch =
-        launches_find(slice->launches, head->track->shard, head->row->link);
+        launches_find(slice->launches, head->track->shard, head->row->link, head->start_ns);
     part->rank.has_device = true;
     sweep_add(&part->sweep, head->kind, head->end_ns);
     if (launch)

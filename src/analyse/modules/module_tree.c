@@ -365,7 +365,8 @@ static int see(void *context, const struct fact_slice *slice, const struct feed_
 static int see_device(struct walking *walking, const struct fact_slice *slice,
                       const struct fact_rows *track, const struct fact_row *row)
 {
-    const struct launch *launch = launches_find(&walking->launches, track->shard, row->link);
+    const struct launch *launch =
+        launches_find(&walking->launches, track->shard, row->link, row->start_ns);
     const uint32_t owner = launch && launch->op != GAIT_NO_SITE ? launch->op : 0;
     const uint64_t *tuple = walking->owners.tuples + 3 * (size_t)owner;
     struct module_op kernel = op_of(walking, slice, track, row);

@@ -244,7 +244,8 @@ static int note_launch(struct capture *capture, const struct fact_slice *slice,
                          &capture->launches,
                          launches_thread(slice->launches, (size_t)(head->track - slice->tracks)),
                          head->start_ns, head->end_ns);
-    const struct launch *call = launches_find(slice->launches, head->track->shard, head->row->link);
+    const struct launch *call =
+        launches_find(slice->launches, head->track->shard, head->row->link, head->start_ns);
     if (site->kind != OP_SITE_CALL || !call || call->start_ns != head->start_ns)
         return GAIT_OK;
     const int status = op_launches_call(&capture->launches, call);

@@ -34,7 +34,8 @@ bool chosen_has_row(const struct chosen *chosen, uint32_t shard, const struct fa
 {
     if (!chosen)
         return true;
-    const struct launch *launch = launches_find(slice->launches, track->shard, row->link);
+    const struct launch *launch =
+        launches_find(slice->launches, track->shard, row->link, row->start_ns);
     return chosen_has(chosen, shard, launch ? launch->start_ns : row->start_ns);
 }
 

@@ -139,7 +139,7 @@ static void tell_launch(struct rank_rows *rows, const struct feed_head *head, st
                         int64_t *ret_at_ns)
 {
     const struct launch *launch =
-        launches_find(&rows->launches, head->track->shard, head->row->link);
+        launches_find(&rows->launches, head->track->shard, head->row->link, head->start_ns);
     if (!launch)
         return;
     *ret_at_ns = launch->start_ns;

@@ -35,7 +35,8 @@ static unsigned tell_track(const struct launches *launches, const struct fact_ro
     unsigned count = 0;
     for (size_t at = 0; at < track->count; at++) {
         const struct fact_row *row = &track->rows[at];
-        const struct launch *launch = launches_find(launches, track->shard, row->link);
+        const struct launch *launch =
+            launches_find(launches, track->shard, row->link, row->start_ns);
         if (row->site == KERNEL)
             told[count++] = launch ? (struct told){launch->op, launch->start_ns,
                                                    tid_of(launches, launch->thread)}
@@ -146,6 +147,32 @@ TEST("launches: what a thread has later counts from its first row on, in slices 
                                        {2, INNER, 60, 70, 0, 0, 1},    {1, INNER, 80, 90, 0, 1, 1},
                                        {101, KERNEL, 30, 40, 1, 0, 0}, {0}};
     are_told(rows, &(struct told){GAIT_NO_SITE, 20, -1}, 1);
+}
+
+TEST("launches: of calls of one number the last before the kernel counts, in slices of any size")
+{
+    // thread  |outer-------------|inner-------------|   |outer---|
+    //          call 1|            call 1|                 call 1|
+    // stream           |k 1|               |k 1| |k 1|               |k 1|
+    const struct literal_row rows[] = {{1, OUTER, 0, 50, 0, 0, 0},
+                                       {1, LAUNCH, 2, 4, 1, 1, 0},
+                                       {101, KERNEL, 20, 25, 1, 0, 0},
+                                       {1, INNER, 60, 100, 0, 0, 1},
+                                       {1, LAUNCH, 62, 64, 1, 1, 1},
+                                       {101, KERNEL, 70, 75, 1, 0, 1},
+                                       {101, KERNEL, 80, 85, 1, 0, 1},
+                                       {1, OUTER, 110, 130, 0, 0, 2},
+                                       {1, LAUNCH, 112, 114, 1, 1, 2},
+                                       {101, KERNEL, 140, 145, 1, 0, 2},
+                                       {0}};
+    const int64_t calls[] = {2, 62, 62, 112};
+    for (size_t slice_rows = 1; slice_rows < 12; slice_rows++) {
+        struct told told[8];
+        if (!is_u64(tell(rows, slice_rows, 0, told), 4))
+            continue;
+        for (int i = 0; i < 4; i++)
+            is_int(told[i].call_ns, calls[i]);
+    }
 }
 
 TEST("launches: a number that is used again is of the later call, a forgotten one of none")
