@@ -284,6 +284,19 @@ int facts_file_take(struct facts_file *file, const struct fact_list *list, void 
     return 1;
 }
 
+int facts_file_take_one(struct facts_file *file, const struct fact_list *list, void *ret_row)
+{
+    void *rows;
+    size_t count;
+    int status = facts_file_take(file, list, &rows, &count);
+    if (count == 1)
+        memcpy(ret_row, rows, list->row_bytes);
+    else if (status == 1)
+        status = 0;
+    free(rows);
+    return status;
+}
+
 // --- what is put -----------------------------------------------------------------------
 
 static int begin_writing(struct facts_file *file)

@@ -31,6 +31,9 @@ bool facts_file_has(const struct facts_file *file, const struct fact_list *list)
 // One block for free(), texts of the rows in it. What is wrong in the file is not on record.
 GAIT_CHECK int facts_file_take(struct facts_file *file, const struct fact_list *list,
                                void **ret_rows, size_t *ret_count);
+// A list of one row, without texts.
+GAIT_CHECK int facts_file_take_one(struct facts_file *file, const struct fact_list *list,
+                                   void *ret_row);
 GAIT_CHECK int facts_file_put(struct facts_file *file, const struct fact_list *list,
                               const void *rows, size_t count);
 

@@ -491,20 +491,14 @@ static int save(const void *made, struct facts_file *file)
 static int load(void *made, struct facts_file *file)
 {
     struct part *part = made;
-    struct breakdown_rank *rank;
-    size_t count;
-    int status = facts_file_take(file, &rank_list, (void **)&rank, &count);
-    if (status == 1 && count == 1) {
-        rank->shard = part->shard;
-        part->rank = *rank;
-        status =
-            facts_file_take(file, &step_list, (void **)&part->rank.steps, &part->rank.step_count);
-        if (status == 1)
-            status = facts_file_take(file, &device_list, (void **)&part->rank.devices,
-                                     &part->rank.device_count);
-    }
-    free(rank);
-    return status == 1 && count != 1 ? 0 : status;
+    struct breakdown_rank *rank = &part->rank;
+    int status = facts_file_take_one(file, &rank_list, rank);
+    rank->shard = part->shard;
+    if (status == 1)
+        status = facts_file_take(file, &step_list, (void **)&rank->steps, &rank->step_count);
+    return status == 1
+               ? facts_file_take(file, &device_list, (void **)&rank->devices, &rank->device_count)
+               : status;
 }
 
 static void drop(void *made)

@@ -492,16 +492,10 @@ static int load_turns(struct turn_rank *rank, struct facts_file *file)
 static int load(void *made, struct facts_file *file)
 {
     struct part *part = made;
-    struct turn_rank *rank;
-    size_t count;
-    int status = facts_file_take(file, &rank_list, (void **)&rank, &count);
-    if (status == 1 && count == 1) {
-        rank->shard = part->rank.shard;
-        part->rank = *rank;
-        status = part->is_kept ? load_turns(&part->rank, file) : 1;
-    }
-    free(rank);
-    return status == 1 && count != 1 ? 0 : status;
+    const uint32_t shard = part->rank.shard;
+    const int status = facts_file_take_one(file, &rank_list, &part->rank);
+    part->rank.shard = shard;
+    return status == 1 && part->is_kept ? load_turns(&part->rank, file) : status;
 }
 
 static void drop(void *made)
