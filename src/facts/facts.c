@@ -14,10 +14,16 @@ struct asking {
     const struct fact_ask *asks;
     size_t count;
     uint32_t columns;
-    bool is_read; // else ranks have no row that anyone wants
-    bool is_kept; // all who ask keep what they make, in a file
+    bool is_read;     // else ranks have no row that anyone wants
+    bool is_kept;     // all who ask keep what they make, in a file
+    bool is_any_kept; // some do
     int64_t since_ns, until_ns;
 };
+
+static bool keeps(const struct fact_ask *ask)
+{
+    return ask->consumer->is_whole && ask->consumer->is_whole(ask->answer);
+}
 
 // Of one rank.
 struct part {
@@ -125,7 +131,8 @@ static int save(const struct part *part, struct facts_file *file)
 {
     int status = GAIT_OK;
     for (size_t i = 0; i < part->asking->count && !status; i++)
-        status = part->asking->asks[i].consumer->save(part->parts[i], file);
+        if (keeps(&part->asking->asks[i]))
+            status = part->asking->asks[i].consumer->save(part->parts[i], file);
     return status;
 }
 
@@ -142,7 +149,8 @@ static int read_kept(struct part *part, const struct pass_shard *shard)
     int status = facts_file_open(&file, trace, shard->shard);
     if (status)
         return status;
-    const int is_there = file && !shard->tap ? load(part, shard, file) : 0;
+    const bool may_load = file && part->asking->is_kept && !shard->tap;
+    const int is_there = may_load ? load(part, shard, file) : 0;
     status = is_there < 0 ? is_there : GAIT_OK;
     if (!is_there)
         status = read_and_end(part, shard);
@@ -160,7 +168,7 @@ static int read_rank(void *made, const struct pass_shard *shard, void *answer)
     const int status = begin(part, shard);
     if (status)
         return status;
-    return part->asking->is_kept ? read_kept(part, shard) : read_and_end(part, shard);
+    return part->asking->is_any_kept ? read_kept(part, shard) : read_and_end(part, shard);
 }
 
 static int merge(void *answer, void *made)
@@ -197,7 +205,8 @@ static int make_asking(struct asking *asking, const struct gait_trace *trace,
         const struct fact_consumer *consumer = asks[i].consumer;
         asking->columns |= consumer->columns;
         asking->is_read |= !consumer->roles || site_role_any(trace, consumer->roles);
-        asking->is_kept &= consumer->is_whole && consumer->is_whole(asks[i].answer);
+        asking->is_kept &= keeps(&asks[i]);
+        asking->is_any_kept |= keeps(&asks[i]);
     }
     return GAIT_OK;
 }
@@ -229,7 +238,7 @@ int facts_run_rank(struct gait_trace *trace, const struct fact_range *range,
     struct asking asking;
     const struct pass_ask ask = {&analysis, &asking};
     const int status = make_asking(&asking, trace, asks, count);
-    asking.is_kept &= !range->since_ns && !range->until_ns;
+    asking.is_any_kept &= !range->since_ns && !range->until_ns;
     asking.since_ns = range->since_ns;
     asking.until_ns = range->until_ns;
     return status ? status : pass_run_shard(trace, range->shard, &ask, 1);

@@ -21,7 +21,8 @@
 #include "shard/small_rows.h"
 #include "vocabulary/metadata.h"
 
-enum { WORTH_ROWS = 1 << 20, MOST_LISTS = 64, KEY_BYTES = 17, MOST_BYTES = 1 << 28 };
+enum { WORTH_ROWS = 1 << 20, MOST_TAKEN = 1 << 20, MOST_LISTS = 64, KEY_BYTES = 17 };
+enum { MOST_BYTES = 1 << 28 };
 #define FIRST_TEXT ((uint16_t)COLUMN(FACT, t0))
 
 struct facts_file {
@@ -36,6 +37,7 @@ struct facts_file {
     struct fact_cells *cells;
     struct shard_out out; // what is put
     bool is_writing, is_full;
+    size_t damages; // that were known of the rank before it was read
     bool is_put[MOST_LISTS];
 };
 
@@ -159,7 +161,7 @@ int facts_file_open(struct facts_file **ret_file, struct gait_trace *trace, uint
     const struct run *run = &trace->run;
     const char *path = run->shards[shard]->info.path;
     *ret_file = NULL;
-    if (!may_have(run, shard))
+    if (!may_have(run, shard) || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6))
         return GAIT_OK;
     struct facts_file *file = calloc(1, sizeof *file);
     if (!file || asprintf(&file->path, "%s" FACTS_SUFFIX, path) < 0) {
@@ -168,6 +170,7 @@ int facts_file_open(struct facts_file **ret_file, struct gait_trace *trace, uint
     }
     file->trace = trace;
     file->shard = shard;
+    file->damages = run->shards[shard]->shard.damage->count;
     const bool is_there = run->facts.count || is_trusted(file->path, path),
                is_made = !run->facts.count && is_long(run, shard);
     const int status = is_there || is_made ? prepare(file, is_there) : GAIT_OK;
@@ -246,7 +249,8 @@ static bool take_all(struct taking *taking)
             count += frames->entries[i].rows;
             found++;
         }
-    taking->rows = found ? calloc(count + 1, taking->list->row_bytes) : NULL;
+    const bool is_sane = found && count <= MOST_TAKEN;
+    taking->rows = is_sane ? calloc(count + 1, taking->list->row_bytes) : NULL;
     bool is_good = taking->rows != NULL;
     for (size_t i = 0; i < frames->count && is_good; i++)
         if (is_of(taking->file, i, taking->list->number))
@@ -368,6 +372,7 @@ static int keep_rest(struct facts_file *file)
 static int save(struct facts_file *file)
 {
     struct own_file own;
+    struct stat of;
     int status = keep_rest(file);
     if (!status)
         status = shard_out_seal(&file->out);
@@ -375,6 +380,8 @@ static int save(struct facts_file *file)
         status = own_file_begin(&own, file->path);
     if (status)
         return status;
+    if (!stat(file->trace->run.shards[file->shard]->info.path, &of))
+        (void)!fchmod(own.fd, of.st_mode & 0666); // whoever may not read the shard reads no names
     const struct buffer *bytes = &file->out.memory;
     for (size_t done = 0; done < bytes->used;) {
         const ssize_t some = write(own.fd, bytes->bytes + done, bytes->used - done);
@@ -391,7 +398,8 @@ void facts_file_close(struct facts_file *file)
 {
     if (!file)
         return;
-    if (file->is_writing && !file->is_full && save(file))
+    const bool is_good = file->damages == file->trace->run.shards[file->shard]->shard.damage->count;
+    if (file->is_writing && !file->is_full && is_good && save(file))
         fail_clear();
     if (file->is_writing)
         shard_out_finish(&file->out);

@@ -4,7 +4,7 @@
 // same wherever slices end.
 //
 //     late.settle = ..., late.context = ..., late.row_bytes = sizeof(what begins with a late_row)
-//     late_rows_add(&late, slice->launches, &row)   settles it at once if its call came before
+//     late_rows_add(&late, slice->launches, &row)   settles it at once if its call is known
 //     late_rows_look(&late, slice)                  at the end of each slice
 #ifndef GAIT_FACTS_LATE_ROWS_H
 #define GAIT_FACTS_LATE_ROWS_H
@@ -19,10 +19,11 @@ struct late_row { // what is kept of a row begins with it
 
 typedef int late_settle(void *context, const struct late_row *row, const struct launch *launch);
 
-struct late_rows {       // zeroed but for these three: none waits
+struct late_rows {       // zeroed but for these four: none waits
     late_settle *settle; // once a row; launch: NULL if it is not on record
     void *context;
     size_t row_bytes;
+    bool waits_for_slice; // settle() must know what all calls of the slice did
     char *rows;
     size_t count, capacity;
 };

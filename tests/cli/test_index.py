@@ -13,6 +13,7 @@ import pytest
 import xxhash
 
 from tests.support import gait_decoder
+from tests.support.shard_maker import ShardMaker
 
 ANSWERS = ["steps", "breakdown", "kernels", "comms", "ops", "findings", "report"]
 HEADER = 64  # of a frame; hashes of the payload and of the header stand at its end
@@ -214,6 +215,58 @@ def test_a_shard_that_was_not_closed_gets_none(gait, run):
     shard.write_bytes(shard.read_bytes()[:-64])
     done = gait("index", "run")
     assert done.returncode == 2 and len(facts_of(run)) == 0
+
+
+def test_a_recorded_run_keeps_what_does_not_depend_on_its_other_ranks(gait, tmp_path):
+    """Its steps are of the whole run, so they are not kept; kernels are."""
+    shard = ShardMaker(pid=7, rank=0)
+    track = shard.track(key="7", name=b"main", os_id=7)
+    kernel = shard.site(b"kernel", b"k")
+    shard.spans(track, [(shard.start_ns + 10 * number, 5, kernel) for number in range(20)])
+    shard.rows("step", track, [(shard.start_ns, 100, 0), (shard.start_ns + 100, 100, 1)])
+    shard.write(tmp_path / "run")
+    without = [gait(name, "run", "--json").stdout for name in ANSWERS]
+    done = gait("index", "run")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("1 written, 0 up to date; ")
+    assert [gait(name, "run", "--json").stdout for name in ANSWERS] == without
+    lists = {one.track for one in frames_of(facts_of(tmp_path / "run")[0].read_bytes())}
+    assert {1, 2, 3} <= lists and not {4, 5, 7} & lists
+
+
+def test_what_was_read_of_a_damaged_shard_is_not_kept(gait, tmp_path):
+    """Of a shard so long that its hashes are not looked at before."""
+    (tmp_path / "run").mkdir()
+    shard = ShardMaker(pid=7, rank=0)
+    track = shard.track(key="7", name=b"main", os_id=7)
+    kernel = shard.site(b"kernel", b"k")
+    chance = random.Random(1)
+    for part in range(24):
+        start = shard.start_ns + 10**9 * part
+        shard.spans(
+            track,
+            [(start + 1000 * at + chance.randrange(500), chance.randrange(500), kernel)
+             for at in range(50_000)],
+        )  # fmt: skip
+    path = shard.write(tmp_path / "run")
+    good = path.read_bytes()
+    assert len(good) > 16 << 20
+    whole = gait("kernels", "run", "--json").stdout
+    assert len(facts_of(tmp_path / "run")) == 1  # 1.2 million events are worth it
+    facts_of(tmp_path / "run")[0].unlink()
+    middle = len(good) // 2
+    path.write_bytes(good[:middle] + bytes([good[middle] ^ 255]) + good[middle + 1 :])
+    assert gait("kernels", "run", "--json").stdout != whole
+    assert not facts_of(tmp_path / "run")
+    path.write_bytes(good)
+    assert gait("kernels", "run", "--json").stdout == whole
+
+
+def test_who_may_not_read_the_shard_reads_no_names(gait, run):
+    for path in run.glob("*.gait"):
+        path.chmod(0o600)
+    gait("index", "run")
+    assert [path.stat().st_mode & 0o777 for path in facts_of(run)] == [0o600] * 2
 
 
 def test_what_is_no_trace_is_refused(gait, tmp_path):

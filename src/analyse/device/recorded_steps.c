@@ -210,33 +210,40 @@ static int save_phases(const struct recorded_steps *steps, struct gait_trace *tr
     int status = GAIT_OK;
     size_t first = 0, behind;
     for (uint32_t i = 0; i < gait_trace_shard_count(trace) && !status; i++) {
-        struct facts_file *file;
+        struct facts_file *file = NULL;
         for (behind = first; behind < steps->phase_count && steps->phases[behind].shard == i;)
             behind++;
         if (shard_owner(trace, i) == i)
             status = facts_file_open(&file, trace, i);
-        else
-            file = NULL;
         if (!status && file && !facts_file_has(file, &phase_list))
             status = facts_file_put(file, &phase_list, &steps->phases[first], behind - first);
-        if (!status)
-            facts_file_close(file);
+        facts_file_close(file);
         first = behind;
     }
     return status;
+}
+
+// Which phases have a name of their own depends on the other ranks where there are too many.
+static bool has_few_phases(const struct gait_trace *trace)
+{
+    struct torch_phases phases;
+    const bool has = !torch_phases_init(&phases, trace) && phases.count < TORCH_MOST_PHASES;
+    torch_phases_finish(&phases);
+    return has;
 }
 
 // Of a trace whose steps bear names.
 static int find_named(struct recorded_steps *steps, struct gait_trace *trace,
                       const struct fact_ask *asks, size_t count)
 {
-    int status = steps->chosen ? 0 : load_phases(steps, trace);
+    const bool is_kept = !steps->chosen && has_few_phases(trace);
+    int status = is_kept ? load_phases(steps, trace) : 0;
     if (status == 1)
         return count ? facts_run(trace, asks, count) : GAIT_OK;
     if (!status)
         status = find_ranks(steps, trace, asks, count);
     recorded_steps_settle(steps);
-    return status || steps->chosen ? status : save_phases(steps, trace);
+    return status || !is_kept ? status : save_phases(steps, trace);
 }
 
 bool recorded_steps_are_named(const struct gait_trace *trace)

@@ -497,8 +497,10 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         .open = calloc((size_t)tracks + 1, sizeof *capture.open),
     };
     int status = GAIT_OK;
-    capture.late = (struct late_rows){
-        .settle = settle, .context = &capture, .row_bytes = sizeof(struct late_work)};
+    capture.late = (struct late_rows){.settle = settle,
+                                      .context = &capture,
+                                      .row_bytes = sizeof(struct late_work),
+                                      .waits_for_slice = true};
     arg_keys_init(&capture.keys, key_names, KEYS);
     arg_keys_init(&capture.shape_keys, op_shape_keys, OP_SHAPE_KEYS);
     op_blocks_init(&capture.blocks);
