@@ -15,7 +15,13 @@
 #include "load/arg_keys.h"
 #include "load/site_role.h"
 
-enum { MOST_CALLS = 1 << 26, MOST_KINDS = 1 << 16, TEXT_BYTES = 64, TEXTS_LIMIT = 1 << 26 };
+enum {
+    MOST_CALLS = 1 << 26,
+    MOST_KINDS = 1 << 16,
+    FIRST_KINDS = 64,
+    TEXT_BYTES = 64,
+    TEXTS_LIMIT = 1 << 26
+};
 
 // --- what a kernel says of itself ------------------------------------------------------
 
@@ -121,21 +127,29 @@ static const char *keep(struct collectives *into, const char *text)
 static int kind_of(struct collectives *into, const struct collective_kind *like,
                    const struct collective_kind **ret_kind)
 {
-    const struct collective_kind kind = {keep(into, like->name), keep(into, like->group),
+    const struct collective_kind kind = {keep(into, like->name),  keep(into, like->group),
                                          keep(into, like->dtype), like->group_size,
-                                         like->element_bytes};
+                                         like->element_bytes,     (uint32_t)into->kind_count};
     if (!kind.name || !kind.group || !kind.dtype)
         return GAIT_ERR_MEMORY;
-    for (size_t i = into->kind_count; i-- > 0;)
-        if (same_kind(into->kinds[i], &kind)) {
-            *ret_kind = into->kinds[i];
+    uint64_t hash = hash_mix(kind.group_size, (uintptr_t)kind.name);
+    hash = hash_mix(hash_mix(hash, (uintptr_t)kind.group), (uintptr_t)kind.dtype);
+    int status = hash_index_reserve(&into->index, FIRST_KINDS);
+    if (!status)
+        status = ARRAY_RESERVE(into->kinds, into->kind_capacity, into->kind_count + 1, MOST_KINDS);
+    if (status)
+        return status;
+    size_t at = hash_index_first(&into->index, (uint32_t)hash);
+    for (; into->index.places[at].row; at = hash_index_next(&into->index, at)) {
+        *ret_kind = into->kinds[into->index.places[at].row - 1];
+        if (same_kind(*ret_kind, &kind))
             return GAIT_OK;
-        }
-    int status = ARRAY_RESERVE(into->kinds, into->kind_capacity, into->kind_count + 1, MOST_KINDS);
-    struct collective_kind *made = status ? NULL : arena_take(&into->arena, sizeof *made);
+    }
+    struct collective_kind *made = arena_take(&into->arena, sizeof *made);
     if (!made)
-        return status ? status : GAIT_ERR_MEMORY;
+        return GAIT_ERR_MEMORY;
     *made = kind;
+    hash_index_put(&into->index, at, (uint32_t)hash, made->place);
     *ret_kind = into->kinds[into->kind_count++] = made;
     return GAIT_OK;
 }
@@ -161,9 +175,12 @@ static int add_row(struct part *part, const struct fact_slice *slice, const stru
     struct told told = tell(args);
     if (!*told.name)
         name_by_kernel(told.name, site.name);
-    const struct collective_kind like = {told.name, told.group, told.dtype,
-                                         told.group_size > 0 ? (uint64_t)told.group_size : 0,
-                                         collective_element_bytes(told.dtype)};
+    const struct collective_kind like = {.name = told.name,
+                                         .group = told.group,
+                                         .dtype = told.dtype,
+                                         .group_size =
+                                             told.group_size > 0 ? (uint64_t)told.group_size : 0,
+                                         .element_bytes = collective_element_bytes(told.dtype)};
     struct collective_call call = {
         .rank = part->rank,
         .start_ns = row->start_ns,
@@ -252,14 +269,6 @@ static bool is_whole(const void *answer)
     return !((const struct collectives *)answer)->chosen;
 }
 
-static uint32_t place_of(const struct collectives *found, const struct collective_kind *kind)
-{
-    uint32_t place = 0;
-    while (place < found->kind_count && found->kinds[place] != kind)
-        place++;
-    return place;
-}
-
 static int save_calls(const struct collectives *found, struct facts_file *file)
 {
     struct kept_call *kept = calloc(found->call_count + 1, sizeof *kept);
@@ -267,9 +276,8 @@ static int save_calls(const struct collectives *found, struct facts_file *file)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu collectives", found->call_count);
     for (size_t i = 0; i < found->call_count; i++) {
         const struct collective_call *call = &found->calls[i];
-        kept[i] = (struct kept_call){i && call->kind == call[-1].kind ? kept[i - 1].kind
-                                                                      : place_of(found, call->kind),
-                                     call->start_ns, call->ns, call->bytes, call->number};
+        kept[i] = (struct kept_call){call->kind->place, call->start_ns, call->ns, call->bytes,
+                                     call->number};
     }
     const int status = facts_file_put(file, &call_list, kept, found->call_count);
     free(kept);
@@ -468,6 +476,7 @@ void collectives_finish(struct collectives *collectives)
     free(collectives->sums);
     free(collectives->calls);
     free(collectives->kinds);
+    hash_index_finish(&collectives->index);
     intern_finish(&collectives->texts);
     arena_finish(&collectives->arena);
     *collectives = (struct collectives){.count = 0};

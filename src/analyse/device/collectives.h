@@ -11,6 +11,7 @@
 
 #include "analyse/steps/chosen.h"
 #include "base/arena.h"
+#include "base/index/hash_index.h"
 #include "base/intern.h"
 #include "facts/facts.h"
 
@@ -19,6 +20,7 @@ struct collective_kind {
     const char *name, *group, *dtype; // "allreduce"; "" where the trace does not say
     uint64_t group_size;              // 0: not known
     uint64_t element_bytes;           // 0: not known
+    uint32_t place;                   // among all kinds
 };
 
 struct collective_call {
@@ -49,6 +51,7 @@ struct collectives {
     size_t call_count, call_capacity;
     struct collective_kind **kinds;
     size_t kind_count, kind_capacity;
+    struct hash_index index; // of kinds
     struct arena arena;
     struct intern texts;
     const struct chosen *chosen;
