@@ -161,10 +161,10 @@ def test_a_link_of_the_users_own_is_followed(build, open_folder, victims):
 def test_an_index_and_a_mark_of_a_run_go_through_no_link(build, open_folder, victims):
     (shard,) = (open_folder / "run").glob("*.gait")
     (open_folder / "run").chmod(0o777)
-    links = [(f"run/{shard.name}-index{end}", victims / "file") for end in ("", ".$$")]
+    links = [(f"run/{shard.name}-facts{end}", victims / "file") for end in ("", ".$$")]
     ran = run_with(build, open_folder, links, "index", "run")
     assert (ran.returncode, untouched(victims)) == (0, True), ran.stderr
-    assert not (open_folder / "run" / f"{shard.name}-index").is_symlink()
+    assert not (open_folder / "run" / f"{shard.name}-facts").is_symlink()
     links = [("run/.gait-run", victims / "file")]
     program = [sys.executable, "-c", "pass"]
     run_with(build, open_folder, links, "run", "--append", "-o", "run", "--", *program)

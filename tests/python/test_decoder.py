@@ -65,9 +65,11 @@ def test_the_decoder_knows_the_tables_of_the_document():
 
 def test_every_table_is_in_a_golden_file():
     shard = read(golden("all_tables"))
-    assert {frame.table for frame in shard.frames} | {14, 23} == set(gait_decoder.TABLES)
+    assert {frame.table for frame in shard.frames} | {14, 23, 24} == set(gait_decoder.TABLES)
     assert 23 in {frame.table for frame in read(golden("imported")).frames}
     assert 14 in {frame.table for frame in read(golden("open")).frames}
+    facts = (ROOT / "tests/fuzz/corpus/fuzz_facts/1_steps_0").read_bytes()[1:]
+    assert 24 in {frame.table for frame in gait_decoder.Shard(facts).frames}
 
 
 def test_every_encoding_is_in_a_golden_file():

@@ -60,6 +60,7 @@ TABLES = {
     22: "lod: level uint, start time, duration ticks, count uint, busy ticks,"
     " longest ticks, site site, depth uint",
     23: "form: id uint, args args, fields args",
+    24: "fact: " + ", ".join(f"n{i} uint" for i in range(28)) + ", t0 bytes, t1 bytes, t2 bytes",
 }
 NESTED_TABLES = {6: True, 12: False}  # span and step: have they depths?
 NUMBER_TYPES = {"uint", "int", "real", "time", "ticks", "string", "site", "track", "stack"}
