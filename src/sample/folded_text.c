@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names are written as they are, but for what would end a frame or a line.
+#define _GNU_SOURCE
 #include "sample/folded_text.h"
 
 #include <inttypes.h>

@@ -93,6 +93,8 @@ static int read_windows(struct ops_reading *reading, struct gait_trace *trace,
                         const struct torch_process *process, struct gait_ops_query *query)
 {
     int status = GAIT_OK;
+    if (!process->windows)
+        return GAIT_OK;
     query->origin_ns = process->windows[process->window_count - 1].begin_ns;
     for (size_t i = process->window_count; i-- > 0 && !status;) {
         query->since_ns = process->windows[i].begin_ns;
