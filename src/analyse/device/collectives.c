@@ -210,7 +210,7 @@ static int add_slice(void *made, const struct fact_slice *slice)
 static int by_kind_start(const void *left, const void *right)
 {
     const struct collective_call *a = left, *b = right;
-    RETURN_IF_APART(a->kind, b->kind);
+    RETURN_IF_APART(a->kind->place, b->kind->place);
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
@@ -349,7 +349,7 @@ static void drop(void *made)
 static int by_kind_number_length(const void *left, const void *right)
 {
     const struct collective_call *a = left, *b = right;
-    RETURN_IF_APART(a->kind, b->kind);
+    RETURN_IF_APART(a->kind->place, b->kind->place);
     RETURN_IF_APART(a->number, b->number);
     RETURN_IF_APART(a->ns, b->ns);
     return a->rank < b->rank ? -1 : a->rank > b->rank;
@@ -417,7 +417,11 @@ static int by_device_time(const void *left, const void *right)
 {
     const struct collective_sum *a = left, *b = right;
     RETURN_IF_APART(b->device_ns, a->device_ns);
-    return strcmp(a->kind->name, b->kind->name);
+    const int named = strcmp(a->kind->name, b->kind->name);
+    if (named)
+        return named;
+    RETURN_IF_APART(a->kind->place, b->kind->place);
+    return 0;
 }
 
 static int sum_all(struct collectives *all)
