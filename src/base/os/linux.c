@@ -168,24 +168,17 @@ bool os_process_program(int64_t pid, struct os_program *ret_program)
     return true;
 }
 
-int os_process_handle(int64_t pid)
+int os_memory_handle(int64_t pid)
 {
-#ifdef SYS_pidfd_open
-    return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-#else
-    (void)pid;
-    return -1;
-#endif
+    char path[40];
+    (void)snprintf(path, sizeof path, "/proc/%lld/mem", (long long)pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-bool os_process_is_gone(int handle)
+bool os_memory_is_gone(int handle, uint64_t address)
 {
-#ifdef SYS_pidfd_send_signal
-    return handle >= 0 && syscall(SYS_pidfd_send_signal, handle, 0, NULL, 0) && errno == ESRCH;
-#else
-    (void)handle;
-    return false;
-#endif
+    char byte;
+    return handle >= 0 && pread(handle, &byte, sizeof byte, (off_t)address) == 0;
 }
 
 bool os_process_lives(int64_t pid, int64_t start)

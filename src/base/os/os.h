@@ -49,12 +49,13 @@ void os_on_exit(void (*listener)(int code));
 // False if there is no such process.
 bool os_process_program(int64_t pid, struct os_program *ret_program);
 
-// A handle of process `pid`, to be closed: unlike its number, it is never given to another
-// process. -1: this system has none (Linux before 5.3).
-int os_process_handle(int64_t pid);
+// A handle of the memory of what process `pid` runs now, to be closed. Neither another process
+// under that number nor another program after an exec() gets it. -1: it may not be read.
+int os_memory_handle(int64_t pid);
 
-// Whether it ended and its number is free. Of handle -1 nobody knows: false.
-bool os_process_is_gone(int handle);
+// Whether that memory is gone: the process ended, or called exec(). Any address of it will do.
+// Of handle -1 nobody knows: false.
+bool os_memory_is_gone(int handle, uint64_t address);
 
 // Whether process `pid` is there, is the one that started then, and has not
 // ended (a zombie has). False where the start is not known.

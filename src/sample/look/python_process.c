@@ -43,7 +43,7 @@ int python_process_init(struct python_process *process, const struct target *tar
     process->has_rule = true;
     process->handle = -1;
     if (target->program.start) // 0: no process at all, memory that a test made
-        process->handle = os_process_handle(target->pid);
+        process->handle = os_memory_handle(target->pid);
     thread_names_init(&process->names, &process->target.memory, &process->target.layout);
     process->walk = malloc(sizeof *process->walk);
     int status = process->walk ? 0 : fail(GAIT_ERR_MEMORY, "no memory to sample");
@@ -387,14 +387,14 @@ static void choose_counted(struct python_process *process, uint64_t now_ns)
 }
 
 // What was read may be of another program under the same number, which looks the same from
-// outside (Debian's Python keeps its first thread at one address). Whoever has the number after
-// the reading had it all the while. Where no handle tells, and of an exec(), it is looked up after
-// a round in which we were held up.
+// outside (Debian's Python keeps its first thread at one address). Memory that is there after
+// the reading was there all the while. Where no handle tells, the program is looked up after a
+// round in which we were held up.
 static bool is_of_another(const struct python_process *process, uint64_t now_ns)
 {
     const uint64_t read_ns = process->gather.read_ns;
-    if (os_process_is_gone(process->handle))
-        return true;
+    if (process->handle >= 0)
+        return os_memory_is_gone(process->handle, process->target.runtime);
     return read_ns > now_ns && read_ns - now_ns > LIST_AFTER_NS &&
            !thread_list_is_of_program(&process->target);
 }

@@ -36,7 +36,7 @@ enum { LIST_HEADS = 16 };
 
 struct python_process {
     struct target target;
-    int handle; // os_process_handle()
+    int handle; // os_memory_handle()
     struct snapshot_read gather;
     struct code_cache codes;
     struct code_proof *proof;
