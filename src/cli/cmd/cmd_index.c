@@ -21,6 +21,7 @@
 #include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
 #include "facts/facts_file.h"
+#include "facts/lod_make.h"
 #include "launch/run_finish.h"
 #include "launch/say.h"
 #include "load/run.h"
@@ -40,7 +41,7 @@ struct index_totals {
 // All that is kept but ops, in one reading.
 static int make_sums(struct gait_trace *trace)
 {
-    enum { ASKS = DEVICE_RUN_ASKS + 2 };
+    enum { ASKS = DEVICE_RUN_ASKS + 3 };
     struct device_run run = {.turns.is_kept = true};
     struct kernels kernels = {.count = 0};
     struct collectives collectives;
@@ -49,6 +50,7 @@ static int make_sums(struct gait_trace *trace)
     int status = device_run_ask(&run, trace, asks);
     asks[DEVICE_RUN_ASKS] = (struct fact_ask){&kernels_consumer, &kernels};
     asks[DEVICE_RUN_ASKS + 1] = (struct fact_ask){&collectives_consumer, &collectives};
+    asks[DEVICE_RUN_ASKS + 2] = (struct fact_ask){&lod_consumer, NULL};
     if (!status)
         status = recorded_steps_find(&run.turns.recorded, trace, NULL, asks, ASKS);
     device_run_finish(&run);

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/lod_make.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+#include "facts/facts_file.h"
+#include "facts/lod_store.h"
+#include "facts/lod_sums.h"
+#include "load/shard_owner.h"
+#include "load/site_role.h"
+
+enum { MOST_LANES = 1 << 24, BINS_OF_ALL = 6 };
+
+struct lod_track { // its lanes by depth: 1 + number, 0 for none
+    uint32_t *lanes;
+    size_t count;
+};
+
+struct lod_making {
+    const struct gait_trace *trace;
+    struct lod_wish wish;
+    int64_t last_ns; // the end of the recording, and so of what never ended
+    struct lod_track *tracks;
+    struct lod_lane *lanes;
+    size_t lane_count, lane_capacity;
+    struct lod_sums sums;
+    struct lod_store single, *stores; // of collectives; of each level
+};
+
+// --- which levels ----------------------------------------------------------------------
+
+struct extent {
+    int64_t start_ns, end_ns;
+    uint64_t events;
+};
+
+static void add_shard(const struct gait_trace *trace, uint32_t number, struct extent *all,
+                      uint64_t *track_rows)
+{
+    const struct run_shard *shard = trace->run.shards[number];
+    const struct gait_shard_info *info = &shard->info;
+    for (size_t i = 0; i < shard->shard.list.count; i++) {
+        const struct frame_entry *entry = &shard->shard.list.entries[i];
+        const uint32_t track = id_map_get(&shard->dictionary.tracks, entry->track);
+        if (entry->table == TABLE_SPAN && track)
+            track_rows[track - 1] += entry->rows;
+    }
+    if (!info->events)
+        return;
+    if (!all->events || info->start_ns < all->start_ns)
+        all->start_ns = info->start_ns;
+    if (!all->events || info->end_ns > all->end_ns)
+        all->end_ns = info->end_ns;
+    all->events += info->events;
+}
+
+static unsigned level_of(uint64_t ns)
+{
+    unsigned level = LOD_FIRST;
+    while (level < LOD_LAST && ns >> level > 1)
+        level += LOD_STEP;
+    return level;
+}
+
+// From bins in which the busiest track has about as many spans as a row must have, to those of
+// which 64 are all of the time. Where spans are denser than that a row has more of them; on levels
+// below, of each of 36 million spans a row was made and left out.
+static void choose_levels(struct lod_making *making, const struct extent *all,
+                          const uint64_t *track_rows)
+{
+    const uint64_t ns = (uint64_t)all->end_ns - (uint64_t)all->start_ns;
+    uint64_t most = 1;
+    for (size_t i = 0; i < making->trace->run.tracks.count; i++)
+        most = track_rows[i] > most ? track_rows[i] : most;
+    const unsigned wanted = making->wish.lowest, highest = level_of(ns >> BINS_OF_ALL),
+                   lowest = wanted ? wanted : level_of(ns / most * making->wish.row_spans);
+    making->last_ns = all->end_ns;
+    making->sums.lowest = lowest;
+    making->sums.levels = highest > lowest ? (highest - lowest) / LOD_STEP + 1 : 1;
+}
+
+static int find_levels(struct lod_making *making, uint32_t shard)
+{
+    const struct run *run = &making->trace->run;
+    uint64_t *track_rows = calloc(run->tracks.count + 1, sizeof *track_rows);
+    struct extent all = {.events = 0};
+    if (!track_rows)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu tracks", run->tracks.count);
+    add_shard(making->trace, shard, &all, track_rows);
+    for (uint32_t i = shard_owned_first(run, shard); i != RUN_NO_SHARD;
+         i = shard_owned_next(run, i))
+        add_shard(making->trace, i, &all, track_rows);
+    choose_levels(making, &all, track_rows);
+    free(track_rows);
+    return GAIT_OK;
+}
+
+// --- rows ------------------------------------------------------------------------------
+
+static uint64_t units_up(uint64_t ns, unsigned bits)
+{
+    return (ns >> bits) + ((ns & ((UINT64_C(1) << bits) - 1)) != 0);
+}
+
+static int put_row(struct lod_store *store, uint32_t lane, const struct lod_cell *cell)
+{
+    const unsigned bits = lod_unit_bits(store->level);
+    const int64_t start = cell->start_ns >> bits;
+    const uint64_t before = (uint64_t)cell->start_ns - (uint64_t)start * (UINT64_C(1) << bits);
+    const uint64_t ns = (uint64_t)cell->end_ns - (uint64_t)cell->start_ns;
+    const struct lod_row row = {.start = start,
+                                .length = units_up(before + ns, bits),
+                                .busy = units_up(cell->busy_ns, bits),
+                                .longest = units_up(cell->longest_ns, bits),
+                                .count = cell->count,
+                                .site = cell->site,
+                                .lane = lane,
+                                .frame = cell->frame};
+    return lod_store_add(store, &row);
+}
+
+static int emit(void *context, unsigned at, uint32_t lane, const struct lod_cell *cell)
+{
+    struct lod_making *making = context;
+    return put_row(&making->stores[at], lane, cell);
+}
+
+// --- lanes -----------------------------------------------------------------------------
+
+static int add_lane(struct lod_making *making, uint32_t track, uint32_t depth)
+{
+    const struct lod_lane lane = {
+        .track = track, .depth = depth, .start_ns = INT64_MAX, .end_ns = INT64_MIN};
+    int status = lod_sums_add_lane(&making->sums);
+    if (!status)
+        status =
+            ARRAY_ADD(making->lanes, making->lane_count, making->lane_capacity, MOST_LANES, &lane);
+    if (!status)
+        making->tracks[track].lanes[depth] = (uint32_t)making->lane_count;
+    return status;
+}
+
+static int find_lane(struct lod_making *making, uint32_t track, uint32_t depth, uint32_t *ret_lane)
+{
+    struct lod_track *of = &making->tracks[track];
+    const uint32_t at = depth < LOD_MOST_DEPTH ? depth : LOD_MOST_DEPTH;
+    int status = GAIT_OK;
+    if (at >= of->count) {
+        const struct array_shape shape = {sizeof *of->lanes, LOD_MOST_DEPTH + 1};
+        status = array_reserve_zeroed((void **)&of->lanes, &of->count, (size_t)at + 1, shape);
+    }
+    if (!status && !of->lanes[at])
+        status = add_lane(making, track, at);
+    *ret_lane = status ? 0 : of->lanes[at] - 1;
+    return status;
+}
+
+// --- the consumer ----------------------------------------------------------------------
+
+static int init_stores(struct lod_making *making)
+{
+    making->stores = calloc(making->sums.levels, sizeof *making->stores);
+    making->tracks = calloc(making->trace->run.tracks.count + 1, sizeof *making->tracks);
+    if (!making->stores || !making->tracks)
+        return fail(GAIT_ERR_MEMORY, "no memory for levels of detail");
+    lod_store_init(&making->single, LOD_SINGLE, 0);
+    for (unsigned i = 0; i < making->sums.levels; i++)
+        lod_store_init(&making->stores[i], making->sums.lowest + i * LOD_STEP,
+                       making->wish.row_spans);
+    return GAIT_OK;
+}
+
+static int begin(void *part, const struct gait_trace *trace, uint32_t shard, void *answer)
+{
+    struct lod_making *making = part;
+    making->trace = trace;
+    if (answer)
+        making->wish = *(const struct lod_wish *)answer;
+    if (!making->wish.group_rows)
+        making->wish.group_rows = LOD_GROUP_ROWS;
+    if (!making->wish.row_spans)
+        making->wish.row_spans = LOD_ROW_SPANS;
+    making->sums.emit = emit;
+    making->sums.context = making;
+    const int status = find_levels(making, shard);
+    return status ? status : init_stores(making);
+}
+
+static int add_row(struct lod_making *making, const struct fact_slice *slice, uint32_t track,
+                   const struct fact_row *row)
+{
+    const bool is_open = row->end_ns == FACT_OPEN;
+    const int64_t end_ns = !is_open                          ? row->end_ns
+                           : making->last_ns > row->start_ns ? making->last_ns
+                                                             : row->start_ns;
+    const uint64_t ns = (uint64_t)end_ns - (uint64_t)row->start_ns;
+    const struct lod_cell span = {.start_ns = row->start_ns,
+                                  .end_ns = end_ns,
+                                  .count = 1,
+                                  .busy_ns = ns,
+                                  .longest_ns = ns,
+                                  .site = row->site,
+                                  .frame = fact_frame(slice, row)};
+    uint32_t number;
+    int status = find_lane(making, track, row->depth, &number);
+    if (status)
+        return status;
+    struct lod_lane *lane = &making->lanes[number];
+    lane->spans++;
+    lane->start_ns = row->start_ns < lane->start_ns ? row->start_ns : lane->start_ns;
+    lane->end_ns = end_ns > lane->end_ns ? end_ns : lane->end_ns;
+    if (site_role(making->trace, row->site) == ROLE_COLLECTIVE)
+        status = put_row(&making->single, number, &span);
+    return status ? status : lod_sums_add(&making->sums, number, &span);
+}
+
+// A level that has rows enough becomes a group. Of many lanes it must be more: each is looked at.
+static int settle(struct lod_making *making, int64_t until_ns)
+{
+    const bool is_last = until_ns == INT64_MAX;
+    const uint32_t lanes = (uint32_t)making->lane_count;
+    int status = GAIT_OK;
+    for (unsigned at = 0; at < making->sums.levels && !status; at++) {
+        struct lod_store *store = &making->stores[at];
+        const bool is_full =
+            store->count >= making->wish.group_rows && store->count >= making->lane_count;
+        if (!is_last && !is_full)
+            continue;
+        status = lod_sums_settle(&making->sums, until_ns, at);
+        if (!status)
+            status = lod_store_settle(store, until_ns, lanes);
+    }
+    if (!status && (is_last || making->single.count >= making->wish.group_rows))
+        status = lod_store_settle(&making->single, until_ns, lanes);
+    return status;
+}
+
+static int add_slice(void *part, const struct fact_slice *slice)
+{
+    struct lod_making *making = part;
+    int status = GAIT_OK;
+    for (size_t i = 0; i < slice->count && !status; i++)
+        for (size_t k = 0; k < slice->tracks[i].count && !status; k++)
+            status = add_row(making, slice, slice->tracks[i].track, &slice->tracks[i].rows[k]);
+    return status || slice->until_ns == INT64_MAX ? status : settle(making, slice->until_ns);
+}
+
+static int end(void *part)
+{
+    return settle(part, INT64_MAX);
+}
+
+static void drop(void *part)
+{
+    struct lod_making *making = part;
+    for (size_t i = 0; making->tracks && i < making->trace->run.tracks.count; i++)
+        free(making->tracks[i].lanes);
+    for (unsigned i = 0; making->stores && i < making->sums.levels; i++)
+        lod_store_finish(&making->stores[i]);
+    lod_store_finish(&making->single);
+    lod_sums_finish(&making->sums);
+    free(making->tracks);
+    free(making->stores);
+    free(making->lanes);
+}
+
+// --- the file --------------------------------------------------------------------------
+
+static bool is_whole(const void *answer)
+{
+    (void)answer;
+    return true;
+}
+
+static int save_groups(const struct lod_making *making, struct facts_file *file)
+{
+    struct lod_group *groups = NULL;
+    size_t count = 0, capacity = 0;
+    int status = GAIT_OK;
+    for (unsigned at = 0; at <= making->sums.levels && !status; at++) {
+        const struct lod_store *store = at ? &making->stores[at - 1] : &making->single;
+        for (size_t i = 0; i < store->group_count && !status; i++)
+            status = ARRAY_ADD(groups, count, capacity, 1 << 24, &store->groups[i]);
+    }
+    if (!status)
+        status = facts_file_put(file, &lod_group_list, groups, count);
+    free(groups);
+    return status;
+}
+
+// Coarse rows last, and what tells where all are behind them: who opens it reads the end.
+static int save(const void *part, struct facts_file *file)
+{
+    const struct lod_making *making = part;
+    int status = lod_store_save(&making->single, file);
+    for (unsigned at = 0; at < making->sums.levels && !status; at++)
+        status = lod_store_save(&making->stores[at], file);
+    if (!status)
+        status = facts_file_put(file, &lod_lane_list, making->lanes, making->lane_count);
+    return status ? status : save_groups(making, file);
+}
+
+// Nobody wants it in memory: it is there, or is made.
+static int load(void *part, struct facts_file *file)
+{
+    (void)part;
+    return facts_file_has(file, &lod_group_list) && facts_file_has(file, &lod_lane_list);
+}
+
+const struct fact_consumer lod_consumer = {
+    .name = "levels of detail",
+    .part_bytes = sizeof(struct lod_making),
+    .begin = begin,
+    .slice = add_slice,
+    .end = end,
+    .drop = drop,
+    .is_whole = is_whole,
+    .save = save,
+    .load = load,
+};
