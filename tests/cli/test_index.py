@@ -99,6 +99,21 @@ def test_answers_come_from_the_files(gait, run):
     assert len(told - {without}) > 10
 
 
+def test_each_rank_keeps_its_ops_and_levels_of_detail(gait, run):
+    asked = [["ops", "run", "--ranks", str(rank), "--json"] for rank in range(2)]
+    without = [gait(*words).stdout for words in asked]
+    gait("index", "run")
+    for path in facts_of(run):
+        frames = frames_of(path.read_bytes())
+        rows = {one.track: one.rows for one in frames if one.table == 24}
+        assert set(rows) == {*range(1, 15)}
+        assert rows[11] >= 4 and rows[12] == 5  # four depths of the thread, the stream
+        levels = [at for at, one in enumerate(frames) if one.table == 24 and one.track in (13, 14)]
+        assert levels[-1] == max(at for at, one in enumerate(frames) if one.table == 24)
+    assert [gait(*words).stdout for words in asked] == without
+    assert without[0] != without[1]
+
+
 def test_a_file_that_fits_is_left_alone(gait, run):
     assert gait("index", "run").stdout.startswith("2 written, 0 up to date; ")
     assert gait("index", "run").stdout.startswith("0 written, 2 up to date; ")
