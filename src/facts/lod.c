@@ -4,6 +4,7 @@
 #include "facts/lod.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/fail.h"
@@ -115,14 +116,29 @@ static uint64_t ns_of(uint64_t units, unsigned bits)
     return units > UINT64_MAX >> bits ? UINT64_MAX : units << bits;
 }
 
+static bool tell_times(const struct lod_row *row, unsigned bits, struct lod_span *span)
+{
+    span->busy_ns = ns_of(row->busy, bits);
+    span->longest_ns = ns_of(row->longest, bits);
+    return row->longest <= row->busy && row->longest <= row->length;
+}
+
+static bool tell_values(const struct lod_row *row, struct lod_span *span)
+{
+    span->is_counter = true;
+    memcpy(&span->least, &row->busy, sizeof span->least);
+    memcpy(&span->most, &row->longest, sizeof span->most);
+    memcpy(&span->last, &row->last, sizeof span->last);
+    return span->least <= span->last && span->last <= span->most;
+}
+
 // False where no span can be so.
 static bool make_span(const struct lod *lod, const struct lod_group *group,
                       const struct lod_row *row, struct lod_span *ret_span)
 {
     const unsigned bits = lod_unit_bits(group->level);
     int64_t start_ns, end_ns;
-    if (row->lane >= lod->lane_count || !row->count || row->longest > row->busy ||
-        row->longest > row->length ||
+    if (row->lane >= lod->lane_count || !row->count ||
         __builtin_mul_overflow(row->start, INT64_C(1) << bits, &start_ns) ||
         start_ns < group->since_ns || start_ns >= group->until_ns)
         return false;
@@ -131,12 +147,12 @@ static bool make_span(const struct lod *lod, const struct lod_group *group,
     *ret_span = (struct lod_span){.start_ns = start_ns,
                                   .end_ns = end_ns,
                                   .count = row->count,
-                                  .busy_ns = ns_of(row->busy, bits),
-                                  .longest_ns = ns_of(row->longest, bits),
                                   .site = row->site,
                                   .depth = lod->lanes[row->lane].depth,
                                   .frame = row->frame};
-    return end_ns <= group->reach_ns;
+    return end_ns <= group->reach_ns &&
+           (lod->lanes[row->lane].counter == GAIT_NO_SITE ? tell_times(row, bits, ret_span)
+                                                          : tell_values(row, ret_span));
 }
 
 static bool touches(const struct lod_window *window, int64_t start_ns, int64_t end_ns)

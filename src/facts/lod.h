@@ -19,7 +19,7 @@ struct lod;
 GAIT_CHECK int lod_open(struct lod **ret_lod, struct gait_trace *trace, uint32_t shard);
 void lod_close(struct lod *lod); // takes NULL
 
-// Depths of tracks, in order of the first span that each has.
+// Depths of tracks, and counters, as they were met.
 const struct lod_lane *lod_lanes(const struct lod *lod, size_t *ret_count);
 
 // By level, then time.
@@ -36,6 +36,8 @@ struct lod_span { // a row, in ns
     int64_t start_ns, end_ns;
     uint64_t count, busy_ns, longest_ns;
     uint32_t site, depth, frame;
+    bool is_counter; // then values in place of busy and longest, and no frame
+    double least, most, last;
 };
 
 struct lod_raw { // spans that start there have no row: they are read from their frames
@@ -43,7 +45,7 @@ struct lod_raw { // spans that start there have no row: they are read from their
 };
 
 struct lod_rows {
-    struct lod_span *spans; // by depth, then time, group after group
+    struct lod_span *spans; // by lane, then time, group after group
     size_t count, capacity;
     struct lod_raw *raws;
     size_t raw_count, raw_capacity;

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "facts/lod_make.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/fail.h"
 #include "facts/facts_file.h"
+#include "facts/lod_lanes.h"
 #include "facts/lod_store.h"
 #include "facts/lod_sums.h"
+#include "load/order/event_feed.h"
 #include "load/shard_owner.h"
 #include "load/site_role.h"
 
-enum { MOST_LANES = 1 << 24, BINS_OF_ALL = 6 };
-
-struct lod_track { // its lanes by depth: 1 + number, 0 for none
-    uint32_t *lanes;
-    size_t count;
-};
+enum { BINS_OF_ALL = 6, MOST_GROUPS = 1 << 24 };
 
 struct lod_making {
     const struct gait_trace *trace;
     struct lod_wish wish;
     int64_t last_ns; // the end of the recording, and so of what never ended
-    struct lod_track *tracks;
-    struct lod_lane *lanes;
-    size_t lane_count, lane_capacity;
+    struct lod_lanes lanes;
     struct lod_sums sums;
     struct lod_store single, *stores; // of collectives; of each level
+    struct event_feed counters;
+    uint32_t shard;
+    bool is_begun; // the counters are open
 };
 
 // --- which levels ----------------------------------------------------------------------
@@ -44,7 +44,9 @@ static void add_shard(const struct gait_trace *trace, uint32_t number, struct ex
     for (size_t i = 0; i < shard->shard.list.count; i++) {
         const struct frame_entry *entry = &shard->shard.list.entries[i];
         const uint32_t track = id_map_get(&shard->dictionary.tracks, entry->track);
-        if (entry->table == TABLE_SPAN && track)
+        const bool counts = entry->table == TABLE_SPAN || entry->table == TABLE_COUNTER ||
+                            entry->table == TABLE_COUNTER_REAL;
+        if (counts && track)
             track_rows[track - 1] += entry->rows;
     }
     if (!info->events)
@@ -110,14 +112,19 @@ static int put_row(struct lod_store *store, uint32_t lane, const struct lod_cell
     const int64_t start = cell->start_ns >> bits;
     const uint64_t before = (uint64_t)cell->start_ns - (uint64_t)start * (UINT64_C(1) << bits);
     const uint64_t ns = (uint64_t)cell->end_ns - (uint64_t)cell->start_ns;
-    const struct lod_row row = {.start = start,
-                                .length = units_up(before + ns, bits),
-                                .busy = units_up(cell->busy_ns, bits),
-                                .longest = units_up(cell->longest_ns, bits),
-                                .count = cell->count,
-                                .site = cell->site,
-                                .lane = lane,
-                                .frame = cell->frame};
+    struct lod_row row = {.start = start,
+                          .length = units_up(before + ns, bits),
+                          .busy = units_up(cell->busy_ns, bits),
+                          .longest = units_up(cell->longest_ns, bits),
+                          .count = cell->count,
+                          .site = cell->site,
+                          .lane = lane,
+                          .frame = cell->frame};
+    if (cell->is_counter) {
+        memcpy(&row.busy, &cell->least, sizeof row.busy);
+        memcpy(&row.longest, &cell->most, sizeof row.longest);
+        memcpy(&row.last, &cell->last, sizeof row.last);
+    }
     return lod_store_add(store, &row);
 }
 
@@ -127,34 +134,48 @@ static int emit(void *context, unsigned at, uint32_t lane, const struct lod_cell
     return put_row(&making->stores[at], lane, cell);
 }
 
-// --- lanes -----------------------------------------------------------------------------
-
-static int add_lane(struct lod_making *making, uint32_t track, uint32_t depth)
+static int add_cell(struct lod_making *making, uint32_t lane, const struct lod_cell *cell)
 {
-    const struct lod_lane lane = {
-        .track = track, .depth = depth, .start_ns = INT64_MAX, .end_ns = INT64_MIN};
-    int status = lod_sums_add_lane(&making->sums);
-    if (!status)
-        status =
-            ARRAY_ADD(making->lanes, making->lane_count, making->lane_capacity, MOST_LANES, &lane);
-    if (!status)
-        making->tracks[track].lanes[depth] = (uint32_t)making->lane_count;
-    return status;
+    int status = GAIT_OK;
+    while (making->sums.lanes < making->lanes.count && !status)
+        status = lod_sums_add_lane(&making->sums);
+    lod_lanes_count(&making->lanes, lane, cell->start_ns, cell->end_ns);
+    return status ? status : lod_sums_add(&making->sums, lane, cell);
 }
 
-static int find_lane(struct lod_making *making, uint32_t track, uint32_t depth, uint32_t *ret_lane)
+// --- counters --------------------------------------------------------------------------
+
+// What is no number has no place between others.
+static int see_counter(void *context, const struct gait_event *event)
 {
-    struct lod_track *of = &making->tracks[track];
-    const uint32_t at = depth < LOD_MOST_DEPTH ? depth : LOD_MOST_DEPTH;
+    struct lod_making *making = context;
+    const double value = event->is_real ? event->real : (double)event->value;
+    const struct lod_cell cell = {.start_ns = event->start_ns,
+                                  .end_ns = event->start_ns,
+                                  .count = 1,
+                                  .least = value,
+                                  .most = value,
+                                  .last = value,
+                                  .site = event->site,
+                                  .frame = FACT_NO_FRAME,
+                                  .is_counter = true};
+    uint32_t lane;
+    if (isnan(value))
+        return GAIT_OK;
+    const int status = lod_lanes_counter(&making->lanes, event->track, event->site, &lane);
+    return status ? status : add_cell(making, lane, &cell);
+}
+
+// They are not opened before it is known that the file lacks them.
+static int add_counters(struct lod_making *making, int64_t until_ns)
+{
+    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_COUNTER};
+    struct gait_trace *trace = (struct gait_trace *)(uintptr_t)making->trace; // frames are read
     int status = GAIT_OK;
-    if (at >= of->count) {
-        const struct array_shape shape = {sizeof *of->lanes, LOD_MOST_DEPTH + 1};
-        status = array_reserve_zeroed((void **)&of->lanes, &of->count, (size_t)at + 1, shape);
-    }
-    if (!status && !of->lanes[at])
-        status = add_lane(making, track, at);
-    *ret_lane = status ? 0 : of->lanes[at] - 1;
-    return status;
+    if (!making->is_begun)
+        status = event_feed_open(&making->counters, trace, making->shard, &query);
+    making->is_begun = true;
+    return status ? status : event_feed_until(&making->counters, until_ns, see_counter, making);
 }
 
 // --- the consumer ----------------------------------------------------------------------
@@ -162,20 +183,20 @@ static int find_lane(struct lod_making *making, uint32_t track, uint32_t depth, 
 static int init_stores(struct lod_making *making)
 {
     making->stores = calloc(making->sums.levels, sizeof *making->stores);
-    making->tracks = calloc(making->trace->run.tracks.count + 1, sizeof *making->tracks);
-    if (!making->stores || !making->tracks)
+    if (!making->stores)
         return fail(GAIT_ERR_MEMORY, "no memory for levels of detail");
     lod_store_init(&making->single, LOD_SINGLE, 0);
     for (unsigned i = 0; i < making->sums.levels; i++)
         lod_store_init(&making->stores[i], making->sums.lowest + i * LOD_STEP,
                        making->wish.row_spans);
-    return GAIT_OK;
+    return lod_lanes_init(&making->lanes, making->trace->run.tracks.count);
 }
 
 static int begin(void *part, const struct gait_trace *trace, uint32_t shard, void *answer)
 {
     struct lod_making *making = part;
     making->trace = trace;
+    making->shard = shard;
     if (answer)
         making->wish = *(const struct lod_wish *)answer;
     if (!making->wish.group_rows)
@@ -203,29 +224,22 @@ static int add_row(struct lod_making *making, const struct fact_slice *slice, ui
                                   .longest_ns = ns,
                                   .site = row->site,
                                   .frame = fact_frame(slice, row)};
-    uint32_t number;
-    int status = find_lane(making, track, row->depth, &number);
-    if (status)
-        return status;
-    struct lod_lane *lane = &making->lanes[number];
-    lane->spans++;
-    lane->start_ns = row->start_ns < lane->start_ns ? row->start_ns : lane->start_ns;
-    lane->end_ns = end_ns > lane->end_ns ? end_ns : lane->end_ns;
-    if (site_role(making->trace, row->site) == ROLE_COLLECTIVE)
-        status = put_row(&making->single, number, &span);
-    return status ? status : lod_sums_add(&making->sums, number, &span);
+    uint32_t lane;
+    int status = lod_lanes_depth(&making->lanes, track, row->depth, &lane);
+    if (!status && site_role(making->trace, row->site) == ROLE_COLLECTIVE)
+        status = put_row(&making->single, lane, &span);
+    return status ? status : add_cell(making, lane, &span);
 }
 
 // A level that has rows enough becomes a group. Of many lanes it must be more: each is looked at.
 static int settle(struct lod_making *making, int64_t until_ns)
 {
     const bool is_last = until_ns == INT64_MAX;
-    const uint32_t lanes = (uint32_t)making->lane_count;
+    const uint32_t lanes = (uint32_t)making->lanes.count;
     int status = GAIT_OK;
     for (unsigned at = 0; at < making->sums.levels && !status; at++) {
         struct lod_store *store = &making->stores[at];
-        const bool is_full =
-            store->count >= making->wish.group_rows && store->count >= making->lane_count;
+        const bool is_full = store->count >= making->wish.group_rows && store->count >= lanes;
         if (!is_last && !is_full)
             continue;
         status = lod_sums_settle(&making->sums, until_ns, at);
@@ -244,26 +258,27 @@ static int add_slice(void *part, const struct fact_slice *slice)
     for (size_t i = 0; i < slice->count && !status; i++)
         for (size_t k = 0; k < slice->tracks[i].count && !status; k++)
             status = add_row(making, slice, slice->tracks[i].track, &slice->tracks[i].rows[k]);
+    if (!status)
+        status = add_counters(making, slice->until_ns);
     return status || slice->until_ns == INT64_MAX ? status : settle(making, slice->until_ns);
 }
 
 static int end(void *part)
 {
-    return settle(part, INT64_MAX);
+    const int status = add_counters(part, INT64_MAX);
+    return status ? status : settle(part, INT64_MAX);
 }
 
 static void drop(void *part)
 {
     struct lod_making *making = part;
-    for (size_t i = 0; making->tracks && i < making->trace->run.tracks.count; i++)
-        free(making->tracks[i].lanes);
     for (unsigned i = 0; making->stores && i < making->sums.levels; i++)
         lod_store_finish(&making->stores[i]);
     lod_store_finish(&making->single);
     lod_sums_finish(&making->sums);
-    free(making->tracks);
+    lod_lanes_finish(&making->lanes);
+    event_feed_close(&making->counters);
     free(making->stores);
-    free(making->lanes);
 }
 
 // --- the file --------------------------------------------------------------------------
@@ -282,7 +297,7 @@ static int save_groups(const struct lod_making *making, struct facts_file *file)
     for (unsigned at = 0; at <= making->sums.levels && !status; at++) {
         const struct lod_store *store = at ? &making->stores[at - 1] : &making->single;
         for (size_t i = 0; i < store->group_count && !status; i++)
-            status = ARRAY_ADD(groups, count, capacity, 1 << 24, &store->groups[i]);
+            status = ARRAY_ADD(groups, count, capacity, MOST_GROUPS, &store->groups[i]);
     }
     if (!status)
         status = facts_file_put(file, &lod_group_list, groups, count);
@@ -298,7 +313,7 @@ static int save(const void *part, struct facts_file *file)
     for (unsigned at = 0; at < making->sums.levels && !status; at++)
         status = lod_store_save(&making->stores[at], file);
     if (!status)
-        status = facts_file_put(file, &lod_lane_list, making->lanes, making->lane_count);
+        status = facts_file_put(file, &lod_lane_list, making->lanes.rows, making->lanes.count);
     return status ? status : save_groups(making, file);
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 
-enum { MEMBERS = 8, MOST_BYTES = MEMBERS * 10 };
+enum { MEMBERS = 9, MOST_BYTES = MEMBERS * 10 };
 
 static size_t put(uint8_t *to, uint64_t number)
 {
@@ -48,7 +48,8 @@ int lod_pack(struct buffer *packed, const struct lod_row *rows, size_t count)
                                            row->count,
                                            row->site,
                                            row->lane - last.lane,
-                                           fold((uint64_t)row->frame - (uint64_t)last.frame)};
+                                           fold((uint64_t)row->frame - (uint64_t)last.frame),
+                                           row->last};
         uint8_t *to = buffer_reserve(packed, MOST_BYTES);
         if (!to)
             return fail(GAIT_ERR_MEMORY, "no memory for levels of detail");
@@ -74,6 +75,7 @@ size_t lod_unpack(const struct buffer *packed, size_t at, struct lod_row *rows, 
             .site = (uint32_t)members[5],
             .lane = (uint32_t)members[6] + last.lane,
             .frame = (uint32_t)(unfold(members[7]) + last.frame),
+            .last = members[8],
         };
     }
     return at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of levels of detail in memory until the file is made: 8 bytes each in place of 56. A run of
+// Rows of levels of detail in memory until the file is made: 9 bytes each in place of 64. A run of
 // 36 million spans has a million.
 #ifndef GAIT_FACTS_LOD_PACK_H
 #define GAIT_FACTS_LOD_PACK_H

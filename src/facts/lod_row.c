@@ -8,13 +8,14 @@ static const struct fact_field row_fields[] = {
     FACT_FIELD(NUMBER, lod_row, busy),  FACT_FIELD(NUMBER, lod_row, longest),
     FACT_FIELD(NUMBER, lod_row, count), FACT_FIELD(SITE, lod_row, site),
     FACT_FIELD(WORD, lod_row, lane),    FACT_FIELD(WORD, lod_row, frame),
+    FACT_FIELD(NUMBER, lod_row, last),
 };
 const struct fact_list lod_row_list = FACT_LIST(LOD_ROWS, lod_row, row_fields);
 
 static const struct fact_field lane_fields[] = {
     FACT_FIELD(TRACK, lod_lane, track),   FACT_FIELD(WORD, lod_lane, depth),
     FACT_FIELD(NUMBER, lod_lane, spans),  FACT_FIELD(NUMBER, lod_lane, start_ns),
-    FACT_FIELD(NUMBER, lod_lane, end_ns),
+    FACT_FIELD(NUMBER, lod_lane, end_ns), FACT_FIELD(SITE, lod_lane, counter),
 };
 const struct fact_list lod_lane_list = FACT_LIST(LOD_LANES, lod_lane, lane_fields);
 

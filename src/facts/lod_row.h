@@ -33,17 +33,19 @@ static inline unsigned lod_unit_bits(unsigned level)
     return level > LOD_BIN_BITS ? level - LOD_BIN_BITS : 0;
 }
 
+// Of a counter busy, longest and last are bits of doubles: the least value, the most and the last.
 struct lod_row {
     int64_t start;                  // units since the epoch
     uint64_t length, busy, longest; // units; busy: the sum of the spans' lengths
-    uint64_t count;
-    uint32_t site;  // of the longest; of spans as long the first
+    uint64_t count, last;
+    uint32_t site;  // of the longest; of spans as long the first; of a counter its own
     uint32_t lane;  // place in the list of lanes
     uint32_t frame; // in which the first span stands, of the track's shard; or FACT_NO_FRAME
 };
 
-struct lod_lane {
+struct lod_lane {          // spans of a depth of a track, or values of a counter
     uint32_t track, depth; // track: of the trace
+    uint32_t counter;      // its site; GAIT_NO_SITE: spans
     uint64_t spans;
     int64_t start_ns, end_ns; // of all its spans
 };

@@ -37,6 +37,12 @@ static void join(struct lod_cell *cell, const struct lod_cell *part)
 {
     cell->end_ns = part->end_ns > cell->end_ns ? part->end_ns : cell->end_ns;
     cell->count += part->count;
+    if (cell->is_counter) {
+        cell->least = part->least < cell->least ? part->least : cell->least;
+        cell->most = part->most > cell->most ? part->most : cell->most;
+        cell->last = part->last;
+        return;
+    }
     cell->busy_ns += part->busy_ns;
     if (part->longest_ns <= cell->longest_ns)
         return;

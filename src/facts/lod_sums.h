@@ -10,8 +10,18 @@
 
 struct lod_cell { // a row in the making; zeroed: none
     int64_t start_ns, end_ns;
-    uint64_t count, busy_ns, longest_ns;
+    uint64_t count;
+    union {
+        struct {
+            uint64_t busy_ns, longest_ns;
+        };
+        struct { // of a counter
+            double least, most;
+        };
+    };
+    double last;
     uint32_t site, frame;
+    bool is_counter;
 };
 
 // Takes a row that is complete: `at` counts levels from the lowest.

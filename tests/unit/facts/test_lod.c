@@ -15,8 +15,12 @@
 #include "support/random_values.h"
 #include "support/tap.h"
 
-static const struct literal_site sites[] = {
-    {"a", "one"}, {"b", "two"}, {"kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"}, {0}};
+static const struct literal_site sites[] = {{"a", "one"},
+                                            {"b", "two"},
+                                            {"kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"},
+                                            {"counter", "bytes"},
+                                            {"counter", "watts"},
+                                            {0}};
 
 // --- a rank in a file ------------------------------------------------------------------
 
@@ -102,10 +106,34 @@ static const struct literal_row drawn[] = {{1, 1, 0, 40, 0, 0, 0},
 
 TEST("lod: a row has the spans of a depth in a bin, in units of a 64th of it")
 {
-    static const struct lod_span wanted[] = {{0, 108, 2, 100, 60, 2, 0, 0},
-                                             {520, 1500, 1, 980, 980, 1, 0, 0},
-                                             {8, 20, 1, 12, 12, 1, 1, 0},
-                                             {300, 312, 1, 12, 12, 1, 1, 0}};
+    static const struct lod_span wanted[] = {{.start_ns = 0,
+                                              .end_ns = 108,
+                                              .count = 2,
+                                              .busy_ns = 100,
+                                              .longest_ns = 60,
+                                              .site = 2,
+                                              .depth = 0},
+                                             {.start_ns = 520,
+                                              .end_ns = 1500,
+                                              .count = 1,
+                                              .busy_ns = 980,
+                                              .longest_ns = 980,
+                                              .site = 1,
+                                              .depth = 0},
+                                             {.start_ns = 8,
+                                              .end_ns = 20,
+                                              .count = 1,
+                                              .busy_ns = 12,
+                                              .longest_ns = 12,
+                                              .site = 1,
+                                              .depth = 1},
+                                             {.start_ns = 300,
+                                              .end_ns = 312,
+                                              .count = 1,
+                                              .busy_ns = 12,
+                                              .longest_ns = 12,
+                                              .site = 1,
+                                              .depth = 1}};
     static struct filed filed;
     struct lod_rows rows;
     struct lod *lod;
@@ -193,6 +221,45 @@ TEST("lod: collectives have a row each, others are read where they are few")
     close_filed(&filed);
 }
 
+// bins of 256 ns   0               256
+//   bytes          5    -3    4                    7
+//   watts                   9
+TEST("lod: a counter's row has its least value, its most and the last one")
+{
+    static const struct {
+        double least, most, last;
+        uint64_t count;
+        uint32_t site;
+    } wanted[] = {{-3, 5, 4, 3, 4}, {9, 9, 9, 1, 5}, {7, 7, 7, 1, 4}};
+    const struct literal_row rows_of[] = {LITERAL_COUNTER(1, 4, 0, 5),
+                                          LITERAL_COUNTER(1, 4, 100, (uint64_t)-3),
+                                          LITERAL_COUNTER(1, 4, 120, 4),
+                                          LITERAL_COUNTER(1, 5, 110, 9),
+                                          LITERAL_COUNTER(1, 4, 400, 7),
+                                          {1, 1, 0, 500, 0, 0, 0},
+                                          {0}};
+    static struct filed filed;
+    struct lod_rows rows;
+    struct lod *lod;
+    open_filed(&filed, rows_of);
+    make(&filed, &(struct lod_wish){.lowest = 8, .row_spans = 1}, 0);
+    if (ok(!lod_open(&lod, &filed.trace, 0)) && ok(lod != NULL)) {
+        size_t found = 0;
+        is_int(lod_read(lod, &(struct lod_window){8, 0, 0, 2000}, &rows), 1);
+        is_u64(rows.count, 4);
+        for (size_t i = 0; i < rows.count; i++)
+            for (size_t k = 0; k < 3; k++)
+                found +=
+                    rows.spans[i].is_counter && rows.spans[i].least == wanted[k].least &&
+                    rows.spans[i].most == wanted[k].most && rows.spans[i].last == wanted[k].last &&
+                    rows.spans[i].count == wanted[k].count && rows.spans[i].site == wanted[k].site;
+        is_u64(found, 3);
+        lod_rows_finish(&rows);
+    }
+    lod_close(lod);
+    close_filed(&filed);
+}
+
 // --- brute force -----------------------------------------------------------------------
 
 enum { MOST_WRITTEN = 120 };
@@ -213,23 +280,41 @@ static int by_start(const void *left, const void *right)
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
+enum { FIRST_COUNTER = 4, LANES = 5 }; // three depths, two counters
+
+static bool is_of(const struct literal_row *row, uint32_t track, uint32_t lane)
+{
+    const bool is_counter = row->site >= FIRST_COUNTER;
+    return row->track == track && (is_counter ? row->site - 1 : row->depth) == lane;
+}
+
+static void expect_value(struct lod_span *span, double value)
+{
+    span->least = span->is_counter && span->least < value ? span->least : value;
+    span->most = span->is_counter && span->most > value ? span->most : value;
+    span->last = value;
+    span->is_counter = true;
+}
+
 static void expect_lane(struct expected *all, const struct literal_row *sorted, uint32_t track,
-                        uint32_t depth, unsigned level)
+                        uint32_t lane, unsigned level)
 {
     const unsigned bits = level - 6;
     struct lod_span *last = NULL;
     for (; sorted->track; sorted++) {
         const int64_t ns = sorted->end_ns - sorted->start_ns;
-        if (sorted->track != track || sorted->depth != depth)
+        if (!is_of(sorted, track, lane))
             continue;
         if (!last || last->start_ns >> level != sorted->start_ns >> level ||
             sorted->start_ns - last->end_ns > INT64_C(1) << (level - 1)) {
             last = &all->spans[all->count];
             all->count++;
-            *last = (struct lod_span){.start_ns = sorted->start_ns, .depth = depth};
+            *last = (struct lod_span){.start_ns = sorted->start_ns, .depth = sorted->depth};
         }
         last->end_ns = sorted->end_ns > last->end_ns ? sorted->end_ns : last->end_ns;
         last->count++;
+        if (sorted->site >= FIRST_COUNTER)
+            expect_value(last, (double)(int64_t)sorted->link);
         last->busy_ns += (uint64_t)ns;
         if ((uint64_t)ns > last->longest_ns)
             last->longest_ns = (uint64_t)ns;
@@ -250,9 +335,9 @@ static struct expected expect(const struct literal_row *rows, size_t count, uint
     struct expected all = {.count = 0};
     memcpy(sorted, rows, (count + 1) * sizeof *rows);
     qsort(sorted, count, sizeof *sorted, by_start);
-    for (uint32_t depth = 0; depth < 3; depth++) {
+    for (uint32_t number = 0; number < LANES; number++) {
         struct expected lane = {.count = 0};
-        expect_lane(&lane, sorted, track, depth, level);
+        expect_lane(&lane, sorted, track, number, level);
         for (size_t i = 0; i < lane.count; i++)
             all.spans[all.count++] = lane.spans[i];
     }
@@ -262,7 +347,9 @@ static struct expected expect(const struct literal_row *rows, size_t count, uint
 static bool is_equal(const struct lod_span *a, const struct lod_span *b)
 {
     return a->start_ns == b->start_ns && a->end_ns == b->end_ns && a->count == b->count &&
-           a->busy_ns == b->busy_ns && a->longest_ns == b->longest_ns && a->depth == b->depth;
+           a->busy_ns == b->busy_ns && a->longest_ns == b->longest_ns && a->depth == b->depth &&
+           a->is_counter == b->is_counter && a->least == b->least && a->most == b->most &&
+           a->last == b->last;
 }
 
 static bool touches(const struct lod_span *span, const struct lod_window *window)
@@ -308,7 +395,7 @@ static unsigned compare(const struct filed *filed, const struct lod_rows *rows,
         wrong += hits != !is_raw(rows, wanted->start_ns);
     }
     for (size_t k = 0; k < rows->count; k++)
-        wrong += !has_frame(filed, &rows->spans[k], window->track);
+        wrong += !rows->spans[k].is_counter && !has_frame(filed, &rows->spans[k], window->track);
     return wrong + (found != rows->count);
 }
 
@@ -327,8 +414,19 @@ static size_t make_rows(struct random_values *values, struct literal_row *rows)
                                        .depth = (uint32_t)random_below(values, 3),
                                        .frame = (uint32_t)random_below(values, frames)};
     }
+    for (size_t i = 0; i < count; i++) // each at a time of its own, else they have no order
+        if (random_below(values, 4) == 0)
+            rows[i] = (struct literal_row)LITERAL_COUNTER(
+                rows[i].track, FIRST_COUNTER + (uint32_t)random_below(values, 2),
+                (rows[i].start_ns & ~INT64_C(127)) + (int64_t)i, random_below(values, 9) - 4);
     rows[count] = (struct literal_row){0};
     return count;
+}
+
+static unsigned judge_group(const struct lod_group *group, const struct lod_wish *wish)
+{
+    const bool is_dense = group->spans >= wish->row_spans * group->rows;
+    return group->level != LOD_SINGLE && group->is_kept != is_dense;
 }
 
 static unsigned judge(struct lod *lod, const struct filed *filed, const struct literal_row *rows,
@@ -370,6 +468,10 @@ static unsigned random_wrong(struct random_values *values)
     unsigned wrong = lod_open(&lod, &filed.trace, 0) != GAIT_OK || !lod;
     if (!wrong)
         wrong = judge(lod, &filed, rows, count, values);
+    size_t groups = 0;
+    const struct lod_group *group = lod ? lod_groups(lod, &groups) : NULL;
+    for (size_t i = 0; i < groups; i++)
+        wrong += judge_group(&group[i], &wish);
     lod_close(lod);
     close_filed(&filed);
     return wrong;
