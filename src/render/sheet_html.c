@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "answer/people_rows.h"
-#include "render/chart.h"
 #include "render/markup_text.h"
+#include "render/picture/chart.h"
 #include "render/sheet_css.h"
 
 // What of a page is open.
@@ -120,14 +120,15 @@ static void put_said(struct html *html, const struct node *node)
 
 static void put_verdict(struct html *html, const struct node *node)
 {
+    const struct sheet_verdict *verdict = &node->verdict->says;
     begin_card(html, " class=\"verdict\"");
-    put_element(html, "h2", node->verdict.label);
-    put_element(html, "p", node->verdict.why);
-    if (!*node->verdict.advice)
-        return;
-    fputs("<p><strong>Try:</strong> ", html->out);
-    markup_put(html->out, node->verdict.advice);
-    fputs("</p>\n", html->out);
+    put_element(html, "h2", verdict->label);
+    put_element(html, "p", verdict->why);
+    for (size_t i = 0; i < verdict->try_count; i++) {
+        fputs("<p><strong>Try:</strong> ", html->out);
+        markup_put(html->out, verdict->tries[i].text);
+        fputs("</p>\n", html->out);
+    }
 }
 
 static void put_command(struct html *html, const struct node *node)

@@ -11,20 +11,26 @@
 #include "base/slice.h"
 #include "render/plain.h"
 #include "render/sheet_grid.h"
+#include "render/verdict_text.h"
 
 enum { INDENT = 2, BAR_COLUMNS = 14, WIDEST = PLAIN_COLUMNS / 2 };
 
 struct text {
     FILE *out;
-    bool is_bold;
+    const struct text_look *look;
+    unsigned columns;       // of a line
     unsigned value_columns; // of the line of values that is open; 0: none is
 };
 
 static void put_bold(const struct text *text, const char *words)
 {
-    fputs(text->is_bold ? "\033[1m" : "", text->out);
-    plain_put_all(text->out, words);
-    fputs(text->is_bold ? "\033[0m" : "", text->out);
+    text_look_put_bold(text->look, words, text->out);
+}
+
+static void wrap(const struct text *text, const char *words, unsigned indent, unsigned at)
+{
+    plain_flow(text->out, words, (struct plain_room){text->columns, indent, at});
+    fputc('\n', text->out);
 }
 
 static void end_values(struct text *text)
@@ -42,7 +48,7 @@ static void put_title(const struct text *text, const struct node *node)
         return;
     plain_put_all(text->out, node->label);
     fputc('\n', text->out);
-    plain_wrap(text->out, node->text, 0, 0);
+    wrap(text, node->text, 0, 0);
 }
 
 static void put_section(const struct text *text, const struct node *node)
@@ -55,7 +61,7 @@ static void put_section(const struct text *text, const struct node *node)
         return;
     }
     fputs("  ", text->out);
-    plain_wrap(text->out, node->text, indent, indent);
+    wrap(text, node->text, indent, indent);
 }
 
 static void put_said(const struct text *text, const struct node *node)
@@ -72,20 +78,7 @@ static void put_said(const struct text *text, const struct node *node)
         return;
     }
     fputs(starts[node->how], text->out);
-    plain_wrap(text->out, node->text, indents[node->how], (unsigned)strlen(starts[node->how]));
-}
-
-static void put_verdict(const struct text *text, const struct node *node)
-{
-    static const char try[] = "  try: ";
-    fputc('\n', text->out);
-    put_bold(text, node->verdict.label);
-    fputs(": ", text->out);
-    plain_wrap(text->out, node->verdict.why, INDENT, plain_width(node->verdict.label, WIDEST) + 2);
-    if (!*node->verdict.advice)
-        return;
-    fputs(try, text->out);
-    plain_wrap(text->out, node->verdict.advice, sizeof try - 1, sizeof try - 1);
+    wrap(text, node->text, indents[node->how], (unsigned)strlen(starts[node->how]));
 }
 
 static void put_value(struct text *text, const struct node *node)
@@ -94,7 +87,7 @@ static void put_value(struct text *text, const struct node *node)
     const char *words = value_show(node->value, node->unit, VALUE_WHOLE, room);
     const unsigned columns = plain_width(node->label, WIDEST) + 1 + plain_width(words, WIDEST) +
                              (node->text ? plain_width(node->text, WIDEST) + 3 : 0);
-    if (text->value_columns + INDENT + 1 + columns > PLAIN_COLUMNS)
+    if (text->value_columns + INDENT + 1 + columns > text->columns)
         end_values(text);
     const unsigned blanks = text->value_columns ? INDENT + 1 : INDENT;
     text->value_columns += blanks + columns;
@@ -302,18 +295,37 @@ static int put_node(struct text *text, const struct node *nodes, size_t at)
     else if (node->kind == NODE_COMMAND)
         fprintf(text->out, "  see: %s\n", node->text);
     else if (node->kind == NODE_VERDICT)
-        put_verdict(text, node);
+        verdict_text_put(&node->verdict->says, text->look, text->out);
     return node->kind == NODE_TABLE ? put_table(text, nodes, at) : GAIT_OK;
 }
 
-int sheet_put_text(const struct sheet *sheet, bool is_bold, FILE *out)
+// Whether a node is left out: asked to be, and something to see.
+static bool is_left_out(const struct text *text, const struct node *node)
 {
-    struct text text = {.out = out, .is_bold = is_bold};
+    return node->is_folded && !text->look->is_all && node_is_seen(node) && !node_is_picture(node);
+}
+
+int sheet_put_text(const struct sheet *sheet, const struct text_look *look, FILE *out)
+{
+    struct text text = {.out = out, .look = look, .columns = text_look_columns(look)};
     size_t count;
     const struct node *nodes = sheet_nodes(sheet, &count);
+    const char *more = NULL;
+    bool is_cut = false;
     int status = sheet_status(sheet);
-    for (size_t at = 0; at < count && !status; at = node_next_flat(nodes, at))
-        status = put_node(&text, nodes, at);
+    for (size_t at = 0; at < count && !status; at = node_next_flat(nodes, at)) {
+        if (nodes[at].kind == NODE_MORE)
+            more = nodes[at].text;
+        else if (is_left_out(&text, &nodes[at]))
+            is_cut = true;
+        else
+            status = put_node(&text, nodes, at);
+    }
     end_values(&text);
+    if (is_cut && more) {
+        fputs("more: ", out);
+        plain_put_all(out, more);
+        fputc('\n', out);
+    }
     return status;
 }

@@ -153,8 +153,10 @@ static void put_verdict(const struct making *making)
               value_if(verdict->is_machine_busy, value_text("machine-busy")));
     answer_put_evidence(making->sheet, "verdict_evidence", &verdict->evidence);
     put_parts(making);
-    sheet_verdict(making->sheet,
-                  &(struct sheet_verdict){.label = label, .why = why, .advice = advice});
+    sheet_verdict(making->sheet, &(struct sheet_verdict){.label = label,
+                                                         .why = why,
+                                                         .tries = &(struct sheet_try){advice, 0},
+                                                         .try_count = *advice != '\0'});
     report_ends_failure(making->sheet, making->report, making->trace);
     put_question(making);
 }

@@ -70,7 +70,10 @@ static struct sheet *make(const struct table *table, const char *name)
     if (sheet_new(&sheet))
         return NULL;
     sheet_title(sheet, name, "one process");
-    sheet_verdict(sheet, &(struct sheet_verdict){name, "it waits", "do less"});
+    sheet_verdict(sheet, &(struct sheet_verdict){.label = name,
+                                                 .why = "it waits",
+                                                 .tries = &(struct sheet_try){"do less", 0},
+                                                 .try_count = 1});
     sheet_section(sheet, "Steps", "12 of them");
     sheet_object(sheet, "step");
     sheet_value(sheet, "p50_ns", "p50", UNIT_NS, value_int(8110000));
@@ -98,7 +101,7 @@ TEST("sheet: people see the largest rows, the sum of the others, what is last, t
                                        "one process\n"
                                        "\n"
                                        "large: it waits\n"
-                                       "  try: do less\n"
+                                       "  try  do less\n"
                                        "\n"
                                        "Steps  12 of them\n"
                                        "  p50 8.11 ms   max 31.0 ms (step 7)\n"
@@ -375,7 +378,18 @@ static struct sheet *make_hostile(enum table_look look, const char *name)
     if (sheet_new(&sheet))
         return NULL;
     sheet_title(sheet, name, name);
-    sheet_verdict(sheet, &(struct sheet_verdict){name, name, name});
+    sheet_verdict(sheet, &(struct sheet_verdict){.front = name,
+                                                 .label = name,
+                                                 .why = name,
+                                                 .kind = name,
+                                                 .tries = &(struct sheet_try){name, 1e300},
+                                                 .try_count = 1,
+                                                 .nots = &name,
+                                                 .not_count = 1,
+                                                 .buts = &name,
+                                                 .but_count = 1});
+    sheet_bars(sheet, &(struct sheet_bar){name, &(struct sheet_bar_part){name, name, 1e300}, 1}, 1,
+               name);
     sheet_section(sheet, name, name);
     for (size_t i = 0; i < count; i++)
         sheet_value(sheet, "value", "value", UNIT_NONE, values[i]);
