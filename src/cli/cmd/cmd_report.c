@@ -63,7 +63,7 @@ static void tell_running(struct run_report *report, const char *path, int64_t pi
     say("'%s' is still running (process %" PRId64 "): this is what it has recorded so far", path,
         pid);
     if (!report->steps.count)
-        report->verdict.advice_count = 0;
+        report->verdict.try_count = 0;
 }
 
 static int make(struct asking *asking, struct gait_trace *trace)
