@@ -165,6 +165,35 @@ TEST("verdict: bars without a verdict are none")
     sheet_drop(sheet);
 }
 
+TEST("verdict: the sheet has copies of all that it is told")
+{
+    char word[] = "before";
+    const char *const texts[] = {word};
+    struct sheet *sheet = make(&(struct sheet_verdict){.front = word,
+                                                       .label = word,
+                                                       .why = word,
+                                                       .kind = word,
+                                                       .tries = &(struct sheet_try){word, .5},
+                                                       .try_count = 1,
+                                                       .nots = texts,
+                                                       .not_count = 1,
+                                                       .buts = texts,
+                                                       .but_count = 1});
+    const struct sheet_bar_part part = {word, word, .5};
+    sheet_bars(sheet, &(struct sheet_bar){word, &part, 1}, 1, word);
+    sheet_more(sheet, word);
+    memset(word, 'x', sizeof word - 1);
+    sheet_fold(sheet, true);
+    sheet_say(sheet, SAY_LEAD, "folded");
+    is_str(print(sheet, "text", (struct text_look){0}),
+           "\nbefore\nbefore: before\n"
+           "  try  before                                                at most 50 % less\n"
+           "  not  before\n  but  before\nmore: before\n");
+    ok(!has(print(sheet, "html", (struct text_look){0}), "xxxxxx"));
+    ok(has(printed, "part kind-before"));
+    sheet_drop(sheet);
+}
+
 // --- folding ---------------------------------------------------------------------------
 
 static struct sheet *make_folded(const char *command)
