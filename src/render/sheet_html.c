@@ -10,6 +10,7 @@
 #include "render/markup_text.h"
 #include "render/picture/chart.h"
 #include "render/sheet_css.h"
+#include "render/verdict_html.h"
 
 // What of a page is open.
 enum open_part { OPEN_NOTHING, OPEN_LIST, OPEN_TILES };
@@ -120,15 +121,9 @@ static void put_said(struct html *html, const struct node *node)
 
 static void put_verdict(struct html *html, const struct node *node)
 {
-    const struct sheet_verdict *verdict = &node->verdict->says;
-    begin_card(html, " class=\"verdict\"");
-    put_element(html, "h2", verdict->label);
-    put_element(html, "p", verdict->why);
-    for (size_t i = 0; i < verdict->try_count; i++) {
-        fputs("<p><strong>Try:</strong> ", html->out);
-        markup_put(html->out, verdict->tries[i].text);
-        fputs("</p>\n", html->out);
-    }
+    end_card(html);
+    verdict_html_put(node->verdict, html->out);
+    html->in_card = true;
 }
 
 static void put_command(struct html *html, const struct node *node)
