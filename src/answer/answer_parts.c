@@ -34,6 +34,8 @@ static struct value figure(const struct evidence_row *row)
         return value_text(row->text);
     case EVIDENCE_WORK:
         return value_text(sentence_work_id((unsigned)row->number));
+    case EVIDENCE_BASE:
+        return value_text(sentence_base_id((unsigned)row->number));
     default:
         return value_uint(row->number);
     }

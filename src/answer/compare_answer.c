@@ -156,6 +156,13 @@ static const struct metric_row *find_phase(const struct comparison *comparison, 
     return most;
 }
 
+static void put_verdict(struct sheet *sheet, const char *label, const char *why, const char *advice)
+{
+    const struct sheet_try what = {.text = advice};
+    sheet_verdict(
+        sheet, &(struct sheet_verdict){.label = label, .why = why, .tries = &what, .try_count = 1});
+}
+
 static void say_too_few(struct sheet *sheet, const struct means *means)
 {
     char text[240];
@@ -163,9 +170,7 @@ static void say_too_few(struct sheet *sheet, const struct means *means)
              "a step of B takes %+.1f %% against A, but one run a side cannot tell a change from "
              "chance",
              100 * means->difference);
-    const struct sheet_verdict verdict = {"TOO FEW RUNS", text,
-                                          "run each side at least twice, better five times"};
-    sheet_verdict(sheet, &verdict);
+    put_verdict(sheet, "TOO FEW RUNS", text, "run each side at least twice, better five times");
 }
 
 static void say_same(struct sheet *sheet, const struct means *means)
@@ -179,8 +184,7 @@ static void say_same(struct sheet *sheet, const struct means *means)
     if (repeats && means->detectable > FEW_PERCENT / 100.0)
         snprintf(advice, sizeof advice, "run more: %zu runs a side find a change of %d %%", repeats,
                  FEW_PERCENT);
-    const struct sheet_verdict verdict = {"NO DIFFERENCE SHOWN", text, advice};
-    sheet_verdict(sheet, &verdict);
+    put_verdict(sheet, "NO DIFFERENCE SHOWN", text, advice);
 }
 
 static void say_change(struct sheet *sheet, const struct comparison *comparison,
@@ -197,10 +201,8 @@ static void say_change(struct sheet *sheet, const struct comparison *comparison,
         snprintf(text + used, sizeof text - (size_t)used, "; '%.100s' takes %s %s a step",
                  phase->name + 6, units_ns((int64_t)fabs(phase->means.b - phase->means.a)).text,
                  change_ns > 0 ? "more" : "less");
-    const struct sheet_verdict verdict = {
-        change_ns > 0 ? "B IS SLOWER" : "B IS FASTER", text,
-        "see below which phases and ops changed; gait report says more of each run"};
-    sheet_verdict(sheet, &verdict);
+    put_verdict(sheet, change_ns > 0 ? "B IS SLOWER" : "B IS FASTER", text,
+                "see below which phases and ops changed; gait report says more of each run");
 }
 
 static void say_verdict(struct sheet *sheet, const struct comparison *comparison)

@@ -17,6 +17,7 @@ struct said {
 };
 
 #define WORK(name, id, words) {id, words},
+#define BASE(name, id, words)
 #define VERDICT(name, id, label)
 #define NOTE(name, words)
 #define FINDING(name, id, words)
@@ -25,6 +26,16 @@ static const struct said works[WORK_KINDS] = {
 };
 
 #define WORK(name, id, words)
+#define BASE(name, id, words) {id, words},
+#define VERDICT(name, id, label)
+#define NOTE(name, words)
+#define FINDING(name, id, words)
+static const struct said bases[BASE_NUMBERS] = {
+#include "analyse/verdict/sentences.def"
+};
+
+#define WORK(name, id, words)
+#define BASE(name, id, words)
 #define VERDICT(name, id, label) {id, label},
 #define NOTE(name, words)
 #define FINDING(name, id, words)
@@ -33,6 +44,7 @@ static const struct said verdicts[VERDICT_NUMBERS] = {
 };
 
 #define WORK(name, id, words)
+#define BASE(name, id, words)
 #define VERDICT(name, id, label)
 #define NOTE(name, words) {NULL, words},
 #define FINDING(name, id, words)
@@ -41,6 +53,7 @@ static const struct said notes[NOTE_NUMBERS] = {
 };
 
 #define WORK(name, id, words)
+#define BASE(name, id, words)
 #define VERDICT(name, id, label)
 #define NOTE(name, words)
 #define FINDING(name, id, words) {id, words},
@@ -113,6 +126,9 @@ static void put_figure(struct sentence *sentence, const struct evidence_row *row
     case EVIDENCE_WORK:
         put_text(sentence, works[row->number].words);
         return;
+    case EVIDENCE_BASE:
+        put_text(sentence, bases[row->number].words);
+        return;
     }
     put_text(sentence, text);
 }
@@ -158,6 +174,21 @@ const char *sentence_verdict_id(const struct verdict *verdict)
     return verdicts[verdict->number].id;
 }
 
+const char *sentence_front_id(const struct verdict *verdict)
+{
+    return verdict->front ? verdicts[verdict->front].id : NULL;
+}
+
+const char *sentence_front_label(const struct verdict *verdict)
+{
+    return verdict->front ? verdicts[verdict->front].words : NULL;
+}
+
+const char *sentence_base_id(unsigned base)
+{
+    return bases[base < BASE_NUMBERS ? base : BASE_RUN].id;
+}
+
 const char *sentence_finding_id(const struct finding *finding)
 {
     return findings[finding->number].id;
@@ -168,24 +199,39 @@ const char *sentence_note(unsigned note)
     return note != NOTE_NONE && note < NOTE_NUMBERS ? notes[note].words : NULL;
 }
 
+// What is told beside the lead, with what leads where it is one of several.
+static void put_parts(struct sentence *sentence, const struct verdict *verdict)
+{
+    const bool is_several = verdict->number == VERDICT_SEVERAL;
+    if (verdict->number == VERDICT_MACHINE_BUSY) // shares are nearly chance
+        return;
+    for (size_t i = is_several ? 0 : 1; i < verdict->part_count; i++) {
+        const struct verdict_part *part = &verdict->parts[i];
+        if (part->work == WORK_COMPUTING || verdict_percent(part->ns, part->of_ns) < WORTH_PERCENT)
+            continue;
+        put_text(sentence, i ? "; another " : "; ");
+        put_share(sentence, (double)part->ns / (double)part->of_ns);
+        put_text(sentence, " is ");
+        put_text(sentence, works[part->work].words);
+    }
+}
+
 void sentence_why(const struct verdict *verdict, char *out, size_t room)
 {
     struct sentence sentence = {out, 0, room};
     *out = '\0';
-    for (size_t i = 0; i < verdict->why_count; i++) {
+    for (size_t i = 0; i < verdict->why.count; i++) {
         put_text(&sentence, i ? "; " : "");
-        put_words(&sentence, &verdict->evidence, notes[verdict->why[i]].words);
+        put_words(&sentence, &verdict->evidence, notes[verdict->why.notes[i]].words);
     }
+    put_parts(&sentence, verdict);
 }
 
-void sentence_advice(const struct verdict *verdict, char *out, size_t room)
+void sentence_say(const struct evidence *evidence, unsigned note, char *out, size_t room)
 {
     struct sentence sentence = {out, 0, room};
     *out = '\0';
-    for (size_t i = 0; i < verdict->advice_count; i++) {
-        put_text(&sentence, i ? "; then " : "");
-        put_words(&sentence, &verdict->evidence, notes[verdict->advice[i]].words);
-    }
+    put_words(&sentence, evidence, notes[note].words);
 }
 
 void sentence_finding(const struct finding *finding, char *out, size_t room)

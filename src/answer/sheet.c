@@ -20,7 +20,9 @@ struct sheet {
     size_t count, capacity;
     size_t open[MOST_DEPTH]; // places of objects, tables and rows that have not ended
     unsigned depth;
-    FILE *lines; // between sheet_lines_begin() and sheet_lines_end()
+    bool is_folded;               // what is added
+    struct node_verdict *verdict; // the last one; NULL: there is none
+    FILE *lines;                  // between sheet_lines_begin() and sheet_lines_end()
     char *lines_text;
     size_t lines_bytes;
     int status;
@@ -81,6 +83,17 @@ static const char *keep(struct sheet *sheet, const char *text)
     return kept;
 }
 
+// A copy of rows; NULL: no memory, as the sheet notes, or there are none.
+static void *keep_rows(struct sheet *sheet, const void *rows, size_t bytes)
+{
+    void *kept = bytes && !sheet->status ? arena_take(&sheet->arena, bytes) : NULL;
+    if (kept)
+        memcpy(kept, rows, bytes);
+    else if (bytes && !sheet->status)
+        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
+    return kept;
+}
+
 static struct value keep_value(struct sheet *sheet, struct value value)
 {
     if (value.kind == VALUE_TEXT || value.kind == VALUE_JSON)
@@ -95,8 +108,10 @@ static void add(struct sheet *sheet, const struct node *node)
     sheet->status =
         array_reserve((void **)&sheet->nodes, &sheet->capacity, sheet->count + 1,
                       (struct array_shape){.item_bytes = sizeof *node, .limit = MOST_NODES});
-    if (!sheet->status)
-        sheet->nodes[sheet->count++] = *node;
+    if (sheet->status)
+        return;
+    sheet->nodes[sheet->count] = *node;
+    sheet->nodes[sheet->count++].is_folded = sheet->is_folded;
 }
 
 // Adds what holds others, until close_last().
@@ -171,12 +186,14 @@ void sheet_command(struct sheet *sheet, const char *command)
     add(sheet, &node);
 }
 
-void sheet_verdict(struct sheet *sheet, const struct sheet_verdict *verdict)
+void sheet_fold(struct sheet *sheet, bool is_folded)
 {
-    const struct node node = {.kind = NODE_VERDICT,
-                              .verdict = {.label = keep(sheet, verdict->label),
-                                          .why = keep(sheet, verdict->why),
-                                          .advice = keep(sheet, verdict->advice)}};
+    sheet->is_folded = is_folded;
+}
+
+void sheet_more(struct sheet *sheet, const char *command)
+{
+    const struct node node = {.kind = NODE_MORE, .text = keep(sheet, command)};
     add(sheet, &node);
 }
 
@@ -250,17 +267,6 @@ void sheet_row(struct sheet *sheet, const struct value *cells, unsigned flags)
     add_open(sheet, &node);
 }
 
-// A copy of rows; NULL: no memory, as the sheet notes, or there are none.
-static void *keep_rows(struct sheet *sheet, const void *rows, size_t bytes)
-{
-    void *kept = bytes && !sheet->status ? arena_take(&sheet->arena, bytes) : NULL;
-    if (kept)
-        memcpy(kept, rows, bytes);
-    else if (bytes && !sheet->status)
-        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
-    return kept;
-}
-
 void sheet_series(struct sheet *sheet, const struct series *series, const struct point *points,
                   size_t count)
 {
@@ -310,4 +316,62 @@ void sheet_end(struct sheet *sheet)
         close_last(sheet);
     if (!sheet->status)
         close_last(sheet);
+}
+
+// --- the verdict -----------------------------------------------------------------------
+
+static const char *const *keep_texts(struct sheet *sheet, const char *const *texts, size_t count)
+{
+    const char **kept = keep_rows(sheet, texts, count * sizeof *kept);
+    for (size_t i = 0; i < count && !sheet->status; i++)
+        kept[i] = keep(sheet, texts[i]);
+    return kept;
+}
+
+static const struct sheet_try *keep_tries(struct sheet *sheet, const struct sheet_try *tries,
+                                          size_t count)
+{
+    struct sheet_try *kept = keep_rows(sheet, tries, count * sizeof *kept);
+    for (size_t i = 0; i < count && !sheet->status; i++)
+        kept[i].text = keep(sheet, tries[i].text);
+    return kept;
+}
+
+void sheet_verdict(struct sheet *sheet, const struct sheet_verdict *verdict)
+{
+    struct node_verdict said = {.says = *verdict};
+    said.says.front = keep(sheet, verdict->front);
+    said.says.label = keep(sheet, verdict->label);
+    said.says.why = keep(sheet, verdict->why);
+    said.says.kind = keep(sheet, verdict->kind);
+    said.says.tries = keep_tries(sheet, verdict->tries, verdict->try_count);
+    said.says.nots = keep_texts(sheet, verdict->nots, verdict->not_count);
+    said.says.buts = keep_texts(sheet, verdict->buts, verdict->but_count);
+    sheet->verdict = keep_rows(sheet, &said, sizeof said);
+    add(sheet, &(struct node){.kind = NODE_VERDICT, .verdict = sheet->verdict});
+}
+
+static const struct sheet_bar_part *keep_parts(struct sheet *sheet, const struct sheet_bar *bar)
+{
+    struct sheet_bar_part *kept = keep_rows(sheet, bar->parts, bar->count * sizeof *kept);
+    for (size_t i = 0; i < bar->count && !sheet->status; i++) {
+        kept[i].name = keep(sheet, bar->parts[i].name);
+        kept[i].kind = keep(sheet, bar->parts[i].kind);
+    }
+    return kept;
+}
+
+void sheet_bars(struct sheet *sheet, const struct sheet_bar *bars, size_t count, const char *scale)
+{
+    struct sheet_bar *kept = keep_rows(sheet, bars, count * sizeof *kept);
+    const char *kept_scale = keep(sheet, scale);
+    for (size_t i = 0; i < count && !sheet->status; i++) {
+        kept[i].name = keep(sheet, bars[i].name);
+        kept[i].parts = keep_parts(sheet, &bars[i]);
+    }
+    if (sheet->status || !sheet->verdict)
+        return;
+    sheet->verdict->bars = kept;
+    sheet->verdict->bar_count = count;
+    sheet->verdict->scale = kept_scale;
 }

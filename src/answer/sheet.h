@@ -104,11 +104,41 @@ void sheet_command(struct sheet *sheet, const char *command); // what to type ne
 FILE *sheet_lines_begin(struct sheet *sheet);
 void sheet_lines_end(struct sheet *sheet);
 
-// The answer in a word, why, and what to try.
+// The answer in a word, why, and what to do about it.
+struct sheet_try {
+    const char *text;
+    double ceiling; // the share of a step that it can save at most; 0: not known
+};
 struct sheet_verdict {
-    const char *label, *why, *advice;
+    const char *front; // a line above it: "MACHINE BUSY: ..."; NULL: none
+    const char *label, *why;
+    const char *kind; // of the cause: "input", "failed"; colours the page; NULL: none
+    const struct sheet_try *tries;
+    size_t try_count;
+    const char *const *nots; // what would not help
+    size_t not_count;
+    const char *const *buts; // what else to know
+    size_t but_count;
 };
 void sheet_verdict(struct sheet *sheet, const struct sheet_verdict *verdict);
+
+// Of the verdict before, on pages alone: what a step consists of, a bar beside the other, all
+// on one scale that ends with `scale`: "178 ms".
+struct sheet_bar_part {
+    const char *name, *kind; // kind: as that of a verdict
+    double share;            // of the step
+};
+struct sheet_bar {
+    const char *name;
+    const struct sheet_bar_part *parts;
+    size_t count;
+};
+void sheet_bars(struct sheet *sheet, const struct sheet_bar *bars, size_t count, const char *scale);
+
+// Text has what follows only where all is asked for; data and pages have it always.
+void sheet_fold(struct sheet *sheet, bool is_folded);
+// What to type for all of it: where something is folded away text ends with it.
+void sheet_more(struct sheet *sheet, const char *command);
 
 // --- for both -------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ enum node_kind {
     NODE_SECTION, // label, text
     NODE_SAY,     // how, text
     NODE_COMMAND, // text
+    NODE_MORE,    // text
     NODE_VERDICT, // verdict
     NODE_VALUE,   // key, label, unit, value, text (the remark)
     NODE_SERIES,  // series, points, count
@@ -22,13 +23,21 @@ enum node_kind {
     NODE_END,
 };
 
+struct node_verdict {
+    struct sheet_verdict says;
+    const struct sheet_bar *bars;
+    size_t bar_count;
+    const char *scale;
+};
+
 struct node {
     enum node_kind kind;
+    bool is_folded;
     size_t end; // place of the NODE_END of what begins here
     const char *key, *label, *text;
     union {
         enum say how;
-        struct sheet_verdict verdict;
+        const struct node_verdict *verdict;
         struct {
             enum unit unit;
             struct value value;
@@ -70,7 +79,8 @@ static inline bool node_is_seen(const struct node *node)
 {
     const bool needs_label =
         node->kind == NODE_VALUE || node->kind == NODE_TABLE || node_is_picture(node);
-    if (node->kind == NODE_OBJECT || node->kind == NODE_ROW || node->kind == NODE_END)
+    if (node->kind == NODE_OBJECT || node->kind == NODE_ROW || node->kind == NODE_END ||
+        node->kind == NODE_MORE)
         return false;
     return !needs_label || node->label;
 }

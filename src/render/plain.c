@@ -179,23 +179,29 @@ static size_t word_length(const char *text)
     return is_number && unit && unit <= UNIT_BYTES ? length + 1 + unit : length;
 }
 
-void plain_wrap(FILE *out, const char *text, unsigned indent, unsigned at)
+unsigned plain_flow(FILE *out, const char *text, struct plain_room room)
 {
     bool at_start = true;
     while (*text) {
         size_t word = word_length(text);
-        unsigned width = width_of(text, word, PLAIN_COLUMNS);
-        if (!at_start && at + 1 + width > PLAIN_COLUMNS) {
-            fprintf(out, "\n%*s", (int)indent, "");
-            at = indent;
+        unsigned width = width_of(text, word, room.columns);
+        if (!at_start && room.at + 1 + width > room.columns) {
+            fprintf(out, "\n%*s", (int)room.indent, "");
+            room.at = room.indent;
             at_start = true;
         }
         if (!at_start)
             fputc(' ', out);
-        at += put_middle(out, text, word, PLAIN_MOST_OF_WORD) + !at_start;
+        room.at += put_middle(out, text, word, PLAIN_MOST_OF_WORD) + !at_start;
         at_start = false;
         text += word;
         text += strspn(text, " ");
     }
+    return room.at;
+}
+
+void plain_wrap(FILE *out, const char *text, unsigned indent, unsigned at)
+{
+    plain_flow(out, text, (struct plain_room){PLAIN_COLUMNS, indent, at});
     fputc('\n', out);
 }

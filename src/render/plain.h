@@ -34,4 +34,10 @@ void plain_put_lines(FILE *out, const char *text, const char *before);
 enum { PLAIN_COLUMNS = 78 };
 void plain_wrap(FILE *out, const char *text, unsigned indent, unsigned at);
 
+// The same on lines of other length, and without the last one's end: the column that it reaches.
+struct plain_room {
+    unsigned columns, indent, at;
+};
+unsigned plain_flow(FILE *out, const char *text, struct plain_room room);
+
 #endif

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "answer/people_rows.h"
-#include "render/chart.h"
 #include "render/markup_text.h"
+#include "render/picture/chart.h"
 #include "render/sheet_css.h"
+#include "render/verdict_html.h"
 
 // What of a page is open.
 enum open_part { OPEN_NOTHING, OPEN_LIST, OPEN_TILES };
@@ -120,14 +121,9 @@ static void put_said(struct html *html, const struct node *node)
 
 static void put_verdict(struct html *html, const struct node *node)
 {
-    begin_card(html, " class=\"verdict\"");
-    put_element(html, "h2", node->verdict.label);
-    put_element(html, "p", node->verdict.why);
-    if (!*node->verdict.advice)
-        return;
-    fputs("<p><strong>Try:</strong> ", html->out);
-    markup_put(html->out, node->verdict.advice);
-    fputs("</p>\n", html->out);
+    end_card(html);
+    verdict_html_put(node->verdict, html->out);
+    html->in_card = true;
 }
 
 static void put_command(struct html *html, const struct node *node)

@@ -12,6 +12,7 @@
 #include "answer/people_rows.h"
 #include "render/markup_text.h"
 #include "render/plain.h"
+#include "render/verdict_text.h"
 
 struct markdown {
     FILE *out;
@@ -120,15 +121,42 @@ static int put_table(const struct markdown *markdown, const struct node *nodes, 
     return GAIT_OK;
 }
 
-static void put_verdict(const struct markdown *markdown, const struct node *node)
+static void put_list(FILE *out, const char *name, const char *const *texts, size_t count)
 {
-    fputs("\n**", markdown->out);
-    put_text(markdown->out, node->verdict.label);
-    fputs("**: ", markdown->out);
-    put_text(markdown->out, node->verdict.why);
-    fputs(*node->verdict.advice ? "\n\ntry: " : "", markdown->out);
-    put_text(markdown->out, node->verdict.advice);
-    fputc('\n', markdown->out);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "- %s: ", name);
+        put_text(out, texts[i]);
+        fputc('\n', out);
+    }
+}
+
+static void put_try(FILE *out, const struct sheet_try *what)
+{
+    char room[CEILING_BYTES];
+    fputs("- try: ", out);
+    put_text(out, what->text);
+    if (what->ceiling > 0)
+        fprintf(out, " (**%s**)", verdict_text_ceiling(what->ceiling, room));
+    fputc('\n', out);
+}
+
+static void put_verdict(const struct markdown *markdown, const struct sheet_verdict *verdict)
+{
+    FILE *out = markdown->out;
+    if (verdict->front) {
+        fputc('\n', out);
+        put_text(out, verdict->front);
+        fputc('\n', out);
+    }
+    fputs("\n**", out);
+    put_text(out, verdict->label);
+    fputs("**: ", out);
+    put_text(out, verdict->why);
+    fputs(verdict->try_count + verdict->not_count + verdict->but_count ? "\n\n" : "\n", out);
+    for (size_t i = 0; i < verdict->try_count; i++)
+        put_try(out, &verdict->tries[i]);
+    put_list(out, "not", verdict->nots, verdict->not_count);
+    put_list(out, "but", verdict->buts, verdict->but_count);
 }
 
 static void put_said(const struct markdown *markdown, const struct node *node)
@@ -172,7 +200,7 @@ static int put_node(struct markdown *markdown, const struct node *nodes, size_t 
     else if (node->kind == NODE_COMMAND)
         fprintf(markdown->out, "\n    %s\n", node->text);
     else if (node->kind == NODE_VERDICT)
-        put_verdict(markdown, node);
+        put_verdict(markdown, &node->verdict->says);
     return node->kind == NODE_TABLE ? put_table(markdown, nodes, at) : GAIT_OK;
 }
 

@@ -12,7 +12,7 @@
 
 static int print_text(const struct sheet *sheet, const struct sheet_look *look, FILE *out)
 {
-    return sheet_put_text(sheet, look->is_bold, out);
+    return sheet_put_text(sheet, &look->text, out);
 }
 
 static int print_json(const struct sheet *sheet, const struct sheet_look *look, FILE *out)

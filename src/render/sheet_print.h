@@ -3,15 +3,16 @@
 #ifndef GAIT_RENDER_SHEET_PRINT_H
 #define GAIT_RENDER_SHEET_PRINT_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include <gait/error.h>
 
+#include "render/text_look.h"
+
 struct sheet;
 
 struct sheet_look {
-    bool is_bold;      // of text: headings stand out
+    struct text_look text;
     const char *table; // of CSV: only that one; of SVG: that one; NULL: all
 };
 

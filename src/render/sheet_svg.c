@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "render/chart.h"
+#include "render/picture/chart.h"
 
 int sheet_put_svg(const struct sheet *sheet, const char *key, FILE *out)
 {

@@ -2,10 +2,13 @@
 """`gait info` and `gait report`: their keys, their screen, hostile names."""
 
 import csv
+import fcntl
 import json
 import os
 import re
+import struct
 import subprocess
+import termios
 
 import pytest
 import stored_runs
@@ -183,10 +186,11 @@ def test_the_screen_is_78_columns_wide(gait, tmp_path, run, command):
     assert max(map(len, done.stdout.split("\n"))) <= 78
 
 
-def on_terminal(build, path, **environment):
+def on_terminal(build, path, columns=80, **environment):
     end, terminal = open_terminal()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     subprocess.run(
-        [build / "gait", "report", path],
+        [build / "gait", "report", "--all", path],
         stdout=terminal,
         env={**os.environ, "TERM": "xterm", **environment},
         check=True,
@@ -200,6 +204,19 @@ def on_terminal(build, path, **environment):
         pass
     os.close(end)
     return text
+
+
+def test_lines_are_as_wide_as_the_terminal(gait, build, tmp_path):
+    stored_runs.unpack(tmp_path)
+    path = tmp_path / "ddp"
+    texts = {}
+    for columns in (0, 20, 60, 100, 120, 500):
+        text = on_terminal(build, path, columns, TERM="dumb").decode().replace("\r\n", "\n")
+        texts[columns] = text
+        reach = max(map(len, text.split("\n")[4:]))  # what is above is in lines of its own
+        assert not columns or min(columns, 108) - 12 < reach <= max(60, columns)
+    assert texts[0] == gait("report", "--all", path).stdout
+    assert texts[20] == texts[60] and texts[120] == texts[500]
 
 
 def test_bold_is_for_terminals_that_want_it(gait, build, tmp_path, monkeypatch):

@@ -38,8 +38,11 @@ struct breakdown {
     uint64_t state_ns[DEVICE_STATES]; // by the bits of the lanes; they sum to span_ns
     uint64_t idle_ns[IDLE_CAUSES];    // they sum to state_ns[0]
     uint64_t waiting_ns[WAIT_COUNT];  // of state_ns[0]: the host waited, for what stands first
+    // Of the rest of state_ns[0]: it began when the host had waited for the devices, which ran
+    // dry meanwhile; and how often that was.
+    uint64_t drained_ns, drained;
 };
-enum { BREAKDOWN_WORDS = 1 + DEVICE_STATES + IDLE_CAUSES + WAIT_COUNT };
+enum { BREAKDOWN_WORDS = 3 + DEVICE_STATES + IDLE_CAUSES + WAIT_COUNT };
 
 // Adds all its sums, or takes them away.
 void breakdown_add(struct breakdown *to, const struct breakdown *sums, bool is_minus);

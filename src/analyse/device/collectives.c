@@ -378,8 +378,7 @@ static void find_last(struct collective_sum *sum, int64_t *ranks, size_t count)
 }
 
 // The calls of one number: the shortest comes first.
-static void add_matched(struct collective_sum *sum, const struct collective_call *calls,
-                        size_t count)
+static void add_matched(struct collective_sum *sum, struct collective_call *calls, size_t count)
 {
     sum->calls++;
     sum->bytes += calls[0].bytes;
@@ -387,11 +386,12 @@ static void add_matched(struct collective_sum *sum, const struct collective_call
     sum->ranks = count > sum->ranks ? count : sum->ranks;
     for (size_t i = 0; i < count; i++) {
         sum->device_ns += calls[i].ns;
-        sum->waiting_ns += calls[i].ns - calls[0].ns;
+        calls[i].waiting_ns = calls[i].ns - calls[0].ns;
+        sum->waiting_ns += calls[i].waiting_ns;
     }
 }
 
-static struct collective_sum sum_up(const struct collective_call *calls, size_t count,
+static struct collective_sum sum_up(struct collective_call *calls, size_t count,
                                     int64_t *last_ranks)
 {
     struct collective_sum sum = {.kind = calls[0].kind};

@@ -26,8 +26,9 @@ struct collective_kind {
 struct collective_call {
     const struct collective_kind *kind;
     int64_t rank, start_ns;
-    uint64_t ns, bytes; // bytes: the size that bandwidths are of, 0: not known
-    uint64_t number;    // in its kind and rank, from 0
+    uint64_t ns, bytes;  // bytes: the size that bandwidths are of, 0: not known
+    uint64_t number;     // in its kind and rank, from 0
+    uint64_t waiting_ns; // beyond the shortest of that number, once they are summed up
     bool is_chosen;
 };
 

@@ -9,6 +9,7 @@
 #include "base/invariant.h"
 
 enum {
+    CLOCKS_AGREE_NS = 5000,
     MOST_MARKS = 1 << 28,
     WAIT_LANES = LANE_COUNT,
     IS_INPUT = 1 << WAIT_LANES,
@@ -115,6 +116,22 @@ static void end_idle(struct device_sweep *sweep, int64_t until_ns)
 
 // --- time passes --------------------------------------------------------------------------
 
+// The clocks of a host and its devices differ by some microseconds.
+static bool has_waited(const struct device_sweep *sweep, int64_t at_ns)
+{
+    return sweep->wait_until_ns > sweep->wait_from_ns && sweep->wait_from_ns < at_ns &&
+           sweep->wait_until_ns >= at_ns - CLOCKS_AGREE_NS;
+}
+
+// What is no more than the gap between two kernels is no round.
+static void add_drained(struct device_sweep *sweep, uint64_t ns)
+{
+    const bool is_round = !sweep->is_counted && ns >= IDLE_GAP_NS;
+    sweep->sums.drained_ns += ns;
+    sweep->sums.drained += is_round;
+    sweep->is_counted = sweep->is_counted || is_round;
+}
+
 static void visit(void *context, unsigned state, int64_t from_ns, int64_t until_ns)
 {
     struct device_sweep *sweep = context;
@@ -127,11 +144,15 @@ static void visit(void *context, unsigned state, int64_t from_ns, int64_t until_
     if (!sweep->is_idle) {
         sweep->is_idle = true;
         sweep->idle_from_ns = from_ns;
+        sweep->is_drained = has_waited(sweep, from_ns);
+        sweep->is_counted = false;
     }
     if (state & IS_INPUT)
         sweep->sums.waiting_ns[WAIT_INPUT] += ns;
     else if (state & IS_WAITING)
         sweep->sums.waiting_ns[WAIT_DEVICE] += ns;
+    else if (sweep->is_drained)
+        add_drained(sweep, ns);
 }
 
 void device_sweep_until(struct device_sweep *sweep, int64_t at_ns)
@@ -159,6 +180,10 @@ void device_sweep_add(struct device_sweep *sweep, const struct device_work *work
 void device_sweep_wait(struct device_sweep *sweep, enum device_wait wait, int64_t end_ns)
 {
     sweep_add(&sweep->sweep, WAIT_LANES + wait, end_ns);
+    if (wait != WAIT_DEVICE || end_ns <= sweep->wait_until_ns)
+        return;
+    sweep->wait_from_ns = sweep->sweep.now_ns;
+    sweep->wait_until_ns = end_ns;
 }
 
 // --- stretches ----------------------------------------------------------------------------

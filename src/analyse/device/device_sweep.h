@@ -41,6 +41,9 @@ struct device_sweep {
     bool has_work, is_idle;
     bool is_first; // nothing was done before the idle time at hand
     int64_t idle_from_ns;
+    bool is_counted; // as drained
+    bool is_drained; // the idle time at hand began when the host had waited for the devices,
+    int64_t wait_from_ns, wait_until_ns; // as it did then
     bool is_closing; // the work that ends the idle time is known: the shortest of what begins
     struct device_work closing;
     int64_t launched_ns; // of that work; valid with `closing.launch`

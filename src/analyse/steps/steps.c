@@ -8,6 +8,8 @@
 
 #include "base/array.h"
 
+enum { FAR_FROM = 10, FAR_PART = 20, MOST_FAR = 5 };
+
 static int by_rank_number_start(const void *left, const void *right)
 {
     const struct step_row *a = left, *b = right;
@@ -88,6 +90,20 @@ static int64_t nearest_rank(const int64_t *sorted, size_t count, unsigned percen
     return sorted[(count * percent + 99) / 100 - 1];
 }
 
+// Whether a few steps are what makes a run slow.
+static void add_far(struct steps_summary *summary, const int64_t *sorted)
+{
+    const uint64_t part = (summary->count + FAR_PART - 1) / FAR_PART;
+    if (summary->count < FAR_FROM)
+        return;
+    summary->far = part < MOST_FAR ? part : MOST_FAR;
+    for (uint64_t i = 0; i < summary->far; i++) {
+        const int64_t beyond_ns = sorted[summary->count - 1 - i] - summary->p50_ns;
+        if (__builtin_add_overflow(summary->far_ns, beyond_ns, &summary->far_ns))
+            summary->far_ns = INT64_MAX;
+    }
+}
+
 struct steps_summary steps_summarise(const struct step_row *rows, size_t count, int64_t *ret_sorted)
 {
     struct steps_summary summary = {.count = count};
@@ -102,10 +118,12 @@ struct steps_summary steps_summarise(const struct step_row *rows, size_t count, 
             slowest = &rows[i];
     }
     qsort(ret_sorted, count, sizeof *ret_sorted, by_value);
+    summary.least_ns = ret_sorted[0];
     summary.p50_ns = nearest_rank(ret_sorted, count, 50);
     summary.p95_ns = nearest_rank(ret_sorted, count, 95);
     summary.p99_ns = nearest_rank(ret_sorted, count, 99);
     summary.max_ns = ret_sorted[count - 1];
     summary.slowest = slowest->number;
+    add_far(&summary, ret_sorted);
     return summary;
 }

@@ -30,9 +30,13 @@ size_t steps_merge(struct step_row *rows, size_t count, uint32_t *ret_ranks);
 
 struct steps_summary {
     uint64_t count;
-    int64_t p50_ns, p95_ns, p99_ns, max_ns; // nearest rank: each is one step's
+    int64_t least_ns, p50_ns, p95_ns, p99_ns, max_ns; // nearest rank: each is one step's
     int64_t total_ns;
     uint64_t slowest; // number of the (first) longest step
+    // So many of the longest, one in twenty and five at most, and what they took beyond the
+    // median. Of fewer than ten steps none.
+    uint64_t far;
+    int64_t far_ns;
 };
 
 // `ret_sorted` has room for `count` durations and is left sorted.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/verdict/device_facts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <gait/trace.h>
@@ -8,7 +9,9 @@
 #include "analyse/device/collectives.h"
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
+#include "analyse/verdict/division.h"
 #include "analyse/verdict/verdict.h"
+#include "base/fail.h"
 #include "vocabulary/roles.h"
 
 static void add_devices(struct device_judged *judged, const struct breakdown *breakdown)
@@ -25,31 +28,8 @@ static void add_devices(struct device_judged *judged, const struct breakdown *br
     by_work[WORK_SYNC] += sync_ns;
     by_work[WORK_HOST] += breakdown->state_ns[0] - input_ns - sync_ns;
     judged->unlaunched_ns += breakdown->idle_ns[IDLE_UNKNOWN];
-}
-
-// How much of what collectives take the ranks wait for each other: what is beyond the
-// transfer.
-static int find_waiting(struct gait_trace *trace, double *ret_share)
-{
-    struct collectives collectives;
-    uint64_t device_ns = 0, waiting_ns = 0;
-    const int status = collectives_make(&collectives, trace, NULL);
-    if (status)
-        return status;
-    for (size_t i = 0; i < collectives.count; i++) {
-        device_ns += collectives.sums[i].device_ns;
-        waiting_ns += collectives.sums[i].waiting_ns;
-    }
-    collectives_finish(&collectives);
-    *ret_share = waiting_ns < device_ns ? (double)waiting_ns / (double)device_ns : device_ns > 0;
-    return GAIT_OK;
-}
-
-static void part_waiting(struct device_judged *judged, double share)
-{
-    const uint64_t comm_ns = judged->by_work[WORK_PEERS];
-    judged->by_work[WORK_WAITING] = (uint64_t)(share * (double)comm_ns);
-    judged->by_work[WORK_PEERS] = comm_ns - judged->by_work[WORK_WAITING];
+    judged->drained_ns += breakdown->drained_ns;
+    judged->drained += breakdown->drained;
 }
 
 // What recording ops took of the host in the windows, of which steps outside know nothing.
@@ -70,26 +50,41 @@ static void take_cost(struct device_judged *judged, const struct torch_report *t
 
 // A program that does not wait for its device is some steps ahead of it: of gait's own
 // windows the time from the first device event to the last is judged.
+// Its turns, as every other answer tells them; what their idle time came of only sums of it know.
+static void take_turns(struct device_judged *judged, const struct turns *turns, uint32_t shard)
+{
+    static const enum work_kind works[TURN_PARTS] = {
+        [LANE_COMPUTE] = WORK_COMPUTING, [LANE_COMM] = WORK_PEERS,
+        [LANE_COPY] = WORK_COPYING,      [ACTIVITY_INPUT] = WORK_INPUT,
+        [ACTIVITY_BLOCKING] = WORK_SYNC, [ACTIVITY_ALLOC] = WORK_HOST,
+        [ACTIVITY_LAUNCH] = WORK_HOST,   [ACTIVITY_OP] = WORK_HOST,
+        [ACTIVITY_PYTHON] = WORK_HOST,   [TURN_NOTHING] = WORK_HOST};
+    for (size_t i = 0; i < turns->count; i++) {
+        const struct turn_rank *rank = &turns->ranks[i];
+        if (rank->shard != shard || !rank->told_ns)
+            continue;
+        judged->steps = rank->told;
+        judged->total_ns = rank->told_ns;
+        memset(judged->by_work, 0, sizeof judged->by_work);
+        for (unsigned part = 0; part < TURN_PARTS; part++)
+            judged->by_work[works[part]] += rank->sums.ns[part];
+    }
+}
+
 static struct device_judged judge_rank(const struct run_report *report,
                                        const struct breakdown_rank *rank, bool has_steps)
 {
-    struct device_judged judged = {.steps = rank->step_count};
+    struct device_judged judged = {.steps = rank->step_count,
+                                   .is_window = !has_steps || !report->is_imported};
     for (size_t k = 0; report->is_imported && k < rank->step_count; k++)
         add_devices(&judged, &rank->steps[k].breakdown);
-    if (!has_steps || !report->is_imported)
+    if (!judged.is_window)
+        take_turns(&judged, &report->devices.turns, rank->shard);
+    if (judged.is_window)
         add_devices(&judged, &rank->whole);
     if (!report->is_imported)
         take_cost(&judged, report->torch, rank->shard);
     return judged;
-}
-
-static void add_rank(struct device_judged *sum, const struct device_judged *rank)
-{
-    sum->total_ns += rank->total_ns;
-    sum->unlaunched_ns += rank->unlaunched_ns;
-    sum->steps = rank->steps > sum->steps ? rank->steps : sum->steps;
-    for (unsigned i = 0; i < WORK_KINDS; i++)
-        sum->by_work[i] += rank->by_work[i];
 }
 
 static bool has_device(const struct gait_trace *trace, uint32_t shard)
@@ -109,32 +104,122 @@ static bool lacks_device_rows(const struct run_report *report, const struct gait
     return false;
 }
 
-// The rank with the longest steps is the first to ask: where it waits for others, that is
-// what holds the job up; else all ranks together are judged.
-int device_facts_find(const struct run_report *report, struct gait_trace *trace,
-                      struct verdict_facts *facts)
+// --- ranks ---------------------------------------------------------------------------
+
+// What collectives took of the devices of a rank, and how much of it was waiting for others.
+struct waits {
+    int64_t rank;
+    uint64_t device_ns, waiting_ns;
+};
+
+static struct waits waits_of(const struct collectives *collectives, int64_t rank)
 {
-    struct device_judged longest = {.total_ns = 0};
-    size_t ranks = 0, steps = 0;
-    double waiting = 0;
+    struct waits waits = {.rank = rank};
+    for (size_t i = 0; i < collectives->call_count; i++) {
+        const struct collective_call *call = &collectives->calls[i];
+        if (call->rank != rank)
+            continue;
+        waits.device_ns += call->ns;
+        waits.waiting_ns += call->waiting_ns;
+    }
+    return waits;
+}
+
+static void part_waiting(struct device_judged *judged, const struct waits *waits)
+{
+    const uint64_t comm_ns = judged->by_work[WORK_PEERS];
+    const double share =
+        waits->device_ns ? (double)waits->waiting_ns / (double)waits->device_ns : 0;
+    judged->by_work[WORK_WAITING] = (uint64_t)(share * (double)comm_ns);
+    judged->by_work[WORK_PEERS] = comm_ns - judged->by_work[WORK_WAITING];
+}
+
+struct judged_rank {
+    struct device_judged judged;
+    int64_t rank;
+    uint64_t step_ns, own_ns; // of a step of it: all, and without waiting for others
+};
+
+static int64_t number_of(const struct gait_trace *trace, uint32_t shard)
+{
+    struct gait_shard_info info;
+    return gait_trace_shard(trace, shard, &info) || info.rank < 0 ? (int64_t)shard : info.rank;
+}
+
+static size_t judge_ranks(const struct run_report *report, const struct gait_trace *trace,
+                          struct judged_rank *ranks)
+{
+    size_t steps = 0, count = 0;
     for (size_t i = 0; i < report->devices.count; i++)
         steps += report->devices.ranks[i].has_device ? report->devices.ranks[i].step_count : 0;
     for (size_t i = 0; i < report->devices.count; i++) {
-        if (!report->devices.ranks[i].has_device)
+        const struct breakdown_rank *rank = &report->devices.ranks[i];
+        if (!rank->has_device)
             continue;
-        const struct device_judged rank = judge_rank(report, &report->devices.ranks[i], steps > 0);
-        add_rank(&facts->devices, &rank);
-        ranks += rank.total_ns > 0;
-        if (rank.total_ns > longest.total_ns)
-            longest = rank;
+        ranks[count] = (struct judged_rank){.judged = judge_rank(report, rank, steps > 0),
+                                            .rank = number_of(trace, rank->shard)};
+        count += ranks[count].judged.total_ns > 0;
     }
-    facts->lacks_device_rows = !facts->devices.total_ns && lacks_device_rows(report, trace);
-    if (ranks < 2 || facts->devices.by_work[WORK_PEERS] < facts->devices.total_ns / 10)
+    return count;
+}
+
+static int find_waits(struct gait_trace *trace, struct judged_rank *ranks, size_t count)
+{
+    struct collectives collectives;
+    uint64_t comm_ns = 0, total_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        comm_ns += ranks[i].judged.by_work[WORK_PEERS];
+        total_ns += ranks[i].judged.total_ns;
+    }
+    if (count < 2 || comm_ns < total_ns / 10)
         return GAIT_OK;
-    const int status = find_waiting(trace, &waiting);
-    part_waiting(&facts->devices, waiting);
-    part_waiting(&longest, waiting);
-    if (device_verdict_lead(&longest) == WORK_WAITING)
-        facts->devices = longest;
+    const int status = collectives_make(&collectives, trace, NULL);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        const struct waits waits = waits_of(&collectives, ranks[i].rank);
+        part_waiting(&ranks[i].judged, &waits);
+    }
+    collectives_finish(&collectives);
+    return GAIT_OK;
+}
+
+// The rank with the longest steps is the first to ask: where it waits for others, that is what
+// holds the job up. Else the one with the most work of its own is what all steps last as long as.
+static void choose(struct judged_rank *ranks, size_t count, struct verdict_facts *facts)
+{
+    const struct judged_rank *longest = ranks, *busiest = ranks;
+    for (size_t i = 0; i < count; i++) {
+        struct judged_rank *rank = &ranks[i];
+        const struct device_judged *judged = &rank->judged;
+        const uint64_t steps = judged->steps && !judged->is_window ? judged->steps : 1;
+        rank->step_ns = judged->total_ns / steps;
+        rank->own_ns = (judged->total_ns - judged->by_work[WORK_WAITING]) / steps;
+        longest = rank->step_ns > longest->step_ns ? rank : longest;
+        busiest = rank->own_ns > busiest->own_ns ? rank : busiest;
+    }
+    facts->longest_rank = longest->rank;
+    facts->busiest_rank = busiest->rank;
+    facts->devices = longest->judged;
+    bool is_several;
+    const struct division division = division_of(facts);
+    if (division_lead(&division, &is_several) != WORK_WAITING)
+        facts->devices = busiest->judged;
+    if (longest->step_ns)
+        facts->devices.peers_ceiling = 1 - (double)busiest->own_ns / (double)longest->step_ns;
+}
+
+int device_facts_find(const struct run_report *report, struct gait_trace *trace,
+                      struct verdict_facts *facts)
+{
+    struct judged_rank *ranks = calloc(report->devices.count + 1, sizeof *ranks);
+    if (!ranks)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu ranks", report->devices.count);
+    const size_t count = judge_ranks(report, trace, ranks);
+    const int status = find_waits(trace, ranks, count);
+    if (count && !status)
+        choose(ranks, count, facts);
+    free(ranks);
+    facts->lacks_device_rows = !count && lacks_device_rows(report, trace);
     return status;
 }

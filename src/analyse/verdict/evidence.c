@@ -50,6 +50,11 @@ void evidence_work(struct evidence *evidence, const char *key, unsigned work)
     add(evidence, (struct evidence_row){key, EVIDENCE_WORK, {.number = work}});
 }
 
+void evidence_base(struct evidence *evidence, const char *key, unsigned base)
+{
+    add(evidence, (struct evidence_row){key, EVIDENCE_BASE, {.number = base}});
+}
+
 const struct evidence_row *evidence_find(const struct evidence *evidence, const char *key,
                                          size_t length)
 {

@@ -16,6 +16,7 @@ enum evidence_unit {
     EVIDENCE_TIMES,
     EVIDENCE_TEXT,
     EVIDENCE_WORK, // enum work_kind
+    EVIDENCE_BASE, // enum verdict_base
 };
 
 enum { EVIDENCE_MOST = 24 };
@@ -24,7 +25,7 @@ struct evidence_row {
     const char *key; // kept: scripts look for it
     enum evidence_unit unit;
     union {
-        uint64_t number; // of things, of ns or bytes, of a kind of work
+        uint64_t number; // of things, of ns or bytes, of a kind of work or a base
         double ratio;    // a share, a multiple
         const char *text;
     };
@@ -45,6 +46,7 @@ void evidence_times(struct evidence *evidence, const char *key, double times);
 void evidence_text(struct evidence *evidence, const char *key,
                    const char *text); // is kept by others
 void evidence_work(struct evidence *evidence, const char *key, unsigned work);
+void evidence_base(struct evidence *evidence, const char *key, unsigned base);
 
 // The row with that key, which may end where a '}' or ':' stands; NULL: there is none.
 const struct evidence_row *evidence_find(const struct evidence *evidence, const char *key,

@@ -66,26 +66,41 @@ static bool is_reading(const char *name)
     return !strcmp(name, "aten::item") || !strcmp(name, "aten::_local_scalar_dense");
 }
 
-// What ops take of the time in no phase, as far as they were on record: code outside of any
-// module computes, too. Small ops are left to what calls them, which costs as much.
-static uint64_t ops_in_no_phase_ns(const struct torch_report *torch)
+// What ops take of the time in no phase, as far as they were on record: those that compute,
+// since code outside of any module does so, too, and those that read numbers. Small ops are left
+// to what calls them, which costs as much.
+static void add_ops_in_no_phase(const struct torch_report *torch, struct judged_part *parts,
+                                struct judged *judged)
 {
+    static const struct {
+        const char *name;
+        enum work_kind work;
+    } kinds[] = {{"ops in no phase", WORK_COMPUTING}, {"reading numbers", WORK_SYNC}};
     const uint64_t recorded_ns = intervals_total(&torch->unphased);
-    uint64_t ops_ns = 0;
+    uint64_t ns[2] = {0, 0}, left_ns = judged->total_ns;
     for (size_t i = 0; i < torch->ops.count; i++) {
         const struct top_op *op = &torch->ops.rows[i];
-        ops_ns += is_reading(op->name) || is_small(op) ? 0 : op->unphased_ns;
+        if (!strcmp(op->name, "aten::item"))
+            ns[1] += op->unphased_ns;
+        else if (!is_reading(op->name) && !is_small(op))
+            ns[0] += op->unphased_ns;
     }
-    if (!recorded_ns)
-        return 0;
-    const double share = ops_ns < recorded_ns ? (double)ops_ns / (double)recorded_ns : 1;
-    return (uint64_t)(share * (double)torch->judged.phases[TORCH_OTHER]);
+    for (size_t i = 0; i < judged->count; i++)
+        left_ns -= judged->parts[i].total_ns;
+    for (size_t i = 0; i < 2 && recorded_ns; i++) {
+        const double share = ns[i] < recorded_ns ? (double)ns[i] / (double)recorded_ns : 1;
+        const uint64_t wanted_ns = (uint64_t)(share * (double)torch->judged.phases[TORCH_OTHER]);
+        const uint64_t part_ns = wanted_ns < left_ns ? wanted_ns : left_ns;
+        if (part_ns)
+            parts[judged->count++] =
+                (struct judged_part){kinds[i].name, kinds[i].work, part_ns, true};
+        left_ns -= part_ns;
+    }
 }
 
 static void judge_found(const struct torch_report *torch, struct judged_part *parts,
                         struct judged *judged)
 {
-    const uint64_t ops_ns = ops_in_no_phase_ns(torch);
     const struct torch_judged *from = &torch->judged;
     *judged = (struct judged){.parts = parts,
                               .total_ns = from->total_ns,
@@ -96,9 +111,7 @@ static void judge_found(const struct torch_report *torch, struct judged_part *pa
             parts[judged->count++] = (struct judged_part){
                 torch->phases.names[i], torch_judged_work(i, torch->phases.names[i]),
                 from->phases[i], i < TORCH_NAMED};
-    if (ops_ns)
-        parts[judged->count++] =
-            (struct judged_part){"ops in no phase", WORK_COMPUTING, ops_ns, true};
+    add_ops_in_no_phase(torch, parts, judged);
 }
 
 static bool has_fused_optimizer(const struct top_ops *ops)
@@ -250,13 +263,50 @@ static void judge_loop(const struct torch_report *torch, struct judged_part *par
         sum_ns += run->parts[outside[i].part];
     if (sum_ns < judged->total_ns / 100)
         return;
-    judged->is_loop = true;
     judged->total_ns += sum_ns;
     for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
         if (run->parts[outside[i].part])
             parts[judged->count++] =
                 (struct judged_part){run_part_names[outside[i].part], outside[i].work,
                                      run->parts[outside[i].part], true};
+}
+
+// Of a PyTorch run those behind the first one that did not compile, if there are some.
+static struct step_spread spread_of(const struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    const bool is_steady = torch && torch->steady.count && !torch->chosen;
+    const struct steps_summary *steps = is_steady ? &torch->steady : &report->steps;
+    struct step_spread spread = {.least_ns = steps->least_ns,
+                                 .p50_ns = steps->p50_ns,
+                                 .max_ns = steps->max_ns,
+                                 .slowest = steps->slowest,
+                                 .far = steps->far,
+                                 .far_ns = (uint64_t)steps->far_ns,
+                                 .total_ns = (uint64_t)report->steps.total_ns,
+                                 .count = report->steps.count};
+    if (torch) {
+        const unsigned phase = torch->slowest_phase;
+        spread.slowest_work = torch_judged_work(phase, torch->phases.names[phase]);
+        spread.first_ns = (uint64_t)torch->first_ns;
+    }
+    return spread;
+}
+
+// Waiting for others is no work of a rank's own.
+static void choose_ranks(const struct torch_report *torch, struct verdict_facts *facts)
+{
+    uint64_t longest_ns = 0, busiest_ns = 0;
+    for (size_t i = 0; i < torch->rank_count && torch->rank_count > 1; i++) {
+        const struct torch_rank *rank = &torch->ranks[i];
+        const uint64_t own_ns = rank->total_ns - rank->phases[TORCH_COMMUNICATION];
+        if (rank->total_ns > longest_ns)
+            facts->longest_rank = rank->rank;
+        if (own_ns > busiest_ns)
+            facts->busiest_rank = rank->rank;
+        longest_ns = rank->total_ns > longest_ns ? rank->total_ns : longest_ns;
+        busiest_ns = own_ns > busiest_ns ? own_ns : busiest_ns;
+    }
 }
 
 int run_verdict_make(struct run_report *report, struct gait_trace *trace)
@@ -275,9 +325,12 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
                                   .in_run = steps_in_run(report),
                                   .has_torch = report->has_torch,
                                   .steps = steps->count,
-                                  .open_steps = report->open_steps};
+                                  .open_steps = report->open_steps,
+                                  .longest_rank = -1,
+                                  .busiest_rank = -1,
+                                  .spread = spread_of(report)};
     struct torch_known known; // the facts point at it
-    const size_t room = ledger->count + TORCH_MOST_PHASES + 1 + RUN_PART_COUNT;
+    const size_t room = ledger->count + TORCH_MOST_PHASES + 2 + RUN_PART_COUNT;
     struct judged_part *parts = arena_take(&report->arena, room * sizeof *parts);
     if (!parts)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu phases", room);
@@ -289,8 +342,8 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
         facts.processor_of_ns = torch->vitals.wait.of_ns;
         judge_found(torch, parts, &facts.judged);
         judge_loop(torch, parts, &facts.judged);
-    } else { // of a PyTorch run a finding tells of the slowest step, and where it was slow
-        facts.tail = (struct slowest_step){steps->p50_ns, steps->max_ns, steps->slowest};
+        choose_ranks(torch, &facts);
+    } else {
         judge_marked(report, parts, &facts);
     }
     facts.failure = failure_facts_find(trace);

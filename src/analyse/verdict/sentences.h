@@ -4,6 +4,7 @@
 #define GAIT_ANALYSE_SENTENCES_H
 
 #define WORK(name, id, words) WORK_##name,
+#define BASE(name, id, words)
 #define VERDICT(name, id, label)
 #define NOTE(name, words)
 #define FINDING(name, id, words)
@@ -13,6 +14,17 @@ enum work_kind {
 };
 
 #define WORK(name, id, words)
+#define BASE(name, id, words) BASE_##name,
+#define VERDICT(name, id, label)
+#define NOTE(name, words)
+#define FINDING(name, id, words)
+enum verdict_base {
+#include "analyse/verdict/sentences.def"
+    BASE_NUMBERS
+};
+
+#define WORK(name, id, words)
+#define BASE(name, id, words)
 #define VERDICT(name, id, label) VERDICT_##name,
 #define NOTE(name, words)
 #define FINDING(name, id, words)
@@ -22,6 +34,7 @@ enum verdict_number {
 };
 
 #define WORK(name, id, words)
+#define BASE(name, id, words)
 #define VERDICT(name, id, label)
 #define NOTE(name, words) NOTE_##name,
 #define FINDING(name, id, words)
@@ -31,6 +44,7 @@ enum note {
 };
 
 #define WORK(name, id, words)
+#define BASE(name, id, words)
 #define VERDICT(name, id, label)
 #define NOTE(name, words)
 #define FINDING(name, id, words) FINDING_##name,

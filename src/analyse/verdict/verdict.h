@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyse/verdict/device_verdict.h"
 #include "analyse/verdict/evidence.h"
 #include "analyse/verdict/sentences.h"
 
@@ -23,18 +22,21 @@ struct judged_part {
     bool is_ours; // its name is gait's, and says no more than the kind does
 };
 
-// Where the time went that is judged: of the steps, else of the whole run.
+// Where the time of the host went that is judged: of the loop, else of the whole run.
 struct judged {
     const struct judged_part *parts; // the rest not included
     size_t count;
     uint64_t total_ns, steps; // parts and rest together; so many steps
     bool is_steady;           // without the first step and those that compiled
-    bool is_loop;             // evaluation, saving and what lies between steps included
 };
 
-struct slowest_step {
-    int64_t p50_ns, max_ns; // 0: not told
-    uint64_t number;
+// How long the steps are that are judged.
+struct step_spread {
+    int64_t least_ns, p50_ns, max_ns; // 0: not told
+    uint64_t slowest;                 // number of the longest
+    uint64_t far, far_ns, total_ns;   // a few that hold so much beyond the median; of all steps
+    enum work_kind slowest_work;      // most of the longest
+    uint64_t count, first_ns;         // of all steps; of the first one
 };
 
 // Where one rank makes the others wait.
@@ -80,6 +82,19 @@ struct torch_known {
     uint64_t workers, worker_processes; // of its loaders, at a time and in all; 0: none are known
 };
 
+// Where the time of a rank with devices went: they come first, and while they have nothing to
+// do, the host. Of its recorded steps; without steps from the first device event to the last.
+struct device_judged {
+    uint64_t total_ns; // 0: nothing of devices is on record
+    uint64_t steps;
+    uint64_t by_work[WORK_KINDS]; // they sum to total_ns
+    uint64_t unlaunched_ns;       // of WORK_HOST: no launch of the work behind it is on record
+    uint64_t drained_ns,
+        drained;          // of WORK_HOST: it began while the host waited for them; how often
+    bool is_window;       // of the time with devices on record, not of steps
+    double peers_ceiling; // what the job may save at most if no rank waits; 0: not known
+};
+
 struct verdict_facts {
     uint64_t events, dropped;   // of the threads that made the steps
     uint64_t damages;           // places of the files that cannot be read
@@ -91,10 +106,11 @@ struct verdict_facts {
     bool lacks_device_rows; // launches are on record, and nothing of devices
     uint64_t processor_wait_ns, processor_of_ns;
     struct judged judged;
-    struct judged_part once;  // compiled a few times and never again; in no part
-    struct slowest_step tail; // of these steps
-    bool has_samples;         // stacks tell more
-    struct slow_rank slow;    // of ranks that wait for each other
+    struct judged_part once; // compiled a few times and never again; in no part
+    struct step_spread spread;
+    bool has_samples;                   // stacks tell more
+    struct slow_rank slow;              // of ranks that wait for each other
+    int64_t longest_rank, busiest_rank; // which has the longest steps, the most work of its own; -1
     struct steps_in_run in_run;
     bool has_torch;                  // it was imported, whatever was done with it
     const struct torch_known *torch; // its phases are found, not marked; NULL: another run
@@ -102,37 +118,48 @@ struct verdict_facts {
 
 enum {
     VERDICT_MOST_NOTES = 6,
-    VERDICT_MOST_ADVICE = 3,
-    VERDICT_MOST_PARTS = WORK_KINDS,
+    VERDICT_MOST_TRIES = 3,
     SMALL_FETCH_NS = 1000000, // about what a worker costs a batch
     SMALL_OP_NS = 10000,      // from about there on an op does more than it costs to call
+    LEAD_PERCENT = 25,        // without it steps are a third faster: more than a flag brings
+    WORTH_PERCENT = 10,       // runs on a machine in use differ by as much
+    MOST_PERCENT = 50,
+};
+
+struct verdict_part {
+    enum work_kind work;
+    uint64_t ns, of_ns;
+    double ceiling; // the time that steps may save at most without it; 0: it cannot be removed
+};
+
+struct verdict_notes {
+    enum note notes[VERDICT_MOST_NOTES];
+    size_t count;
 };
 
 struct verdict {
     enum verdict_number number;
+    enum verdict_number front; // MACHINE_BUSY or IRREGULAR: a line above it; 0: none
+    enum verdict_base base;    // what all shares are of
     struct failure failure;
-    bool is_machine_busy; // said in front of it
-    struct verdict_part {
-        enum work_kind work; // WORK_UNKNOWN: nobody told what it is
-        uint64_t ns, of_ns;
-    } parts[VERDICT_MOST_PARTS]; // of what was judged: what leads, then the largest first
+    struct verdict_part parts[WORK_KINDS]; // of what was judged: what leads, then the largest first
     size_t part_count;
-    enum note why[VERDICT_MOST_NOTES], advice[VERDICT_MOST_ADVICE]; // sentences without full stop
-    size_t why_count, advice_count;
+    enum note front_why;                // NOTE_NONE: `why` begins with it
+    struct verdict_notes why, not, but; // clauses without full stop
+    struct verdict_try {
+        enum note note;
+        double ceiling; // 0: not known
+    } tries[VERDICT_MOST_TRIES];
+    size_t try_count;
     const char *phase; // that stacks, where there are some, tell more of; NULL: none
+    int64_t longest_rank, busiest_rank; // -1: not known
     struct evidence evidence;
 };
 
 // For the files that judge.
 unsigned verdict_percent(uint64_t part, uint64_t whole);
-void verdict_say(struct verdict *verdict, enum note note);
-void verdict_advise(struct verdict *verdict, enum note note);
-// The parts of what was judged; `lead` is told first.
-void verdict_put_parts(struct verdict *verdict, enum work_kind lead, const uint64_t *by_work,
-                       uint64_t total_ns);
-enum note verdict_advice_on_computing(const struct verdict_facts *facts);
-// Puts the figures of the loader into the evidence, too.
-enum note verdict_advice_on_input(const struct verdict_facts *facts, struct verdict *verdict);
+void verdict_say(struct verdict_notes *notes, enum note note);
+void verdict_try(struct verdict *verdict, enum note note, double ceiling);
 
 void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict);
 

@@ -18,7 +18,7 @@
 #include "answer/rank_gaps.h"
 #include "answer/report/report_ends.h"
 #include "answer/report/torch_answer.h"
-#include "answer/sentence_text.h"
+#include "answer/report/verdict_answer.h"
 #include "base/buffer.h"
 #include "base/file_name.h"
 #include "base/json_reader.h"
@@ -120,41 +120,9 @@ static void put_question(const struct making *making)
     sheet_command(making->sheet, command);
 }
 
-// What the judged time consists of, for scripts; the first one leads.
-static void put_parts(const struct making *making)
-{
-    static const struct column columns[] = {
-        {.key = "id"}, {.key = "share"}, {.key = "ns"}, {.key = "of_ns"}};
-    static const struct table table = {.key = "verdict_parts", COLUMNS_ARE(columns)};
-    const struct verdict *verdict = &making->report->verdict;
-    sheet_table(making->sheet, &table);
-    for (size_t i = 0; i < verdict->part_count; i++) {
-        const struct verdict_part *part = &verdict->parts[i];
-        SHEET_ROW(making->sheet, value_text(sentence_work_id(part->work)),
-                  value_real(part->of_ns ? (double)part->ns / (double)part->of_ns : 0),
-                  value_uint(part->ns), value_uint(part->of_ns));
-    }
-    sheet_end(making->sheet);
-}
-
 static void put_verdict(const struct making *making)
 {
-    const struct verdict *verdict = &making->report->verdict;
-    char text[2 * SENTENCE_BYTES + 160], why[SENTENCE_BYTES], advice[SENTENCE_BYTES], label[80];
-    const bool is_front = verdict->is_machine_busy && verdict->number != VERDICT_MACHINE_BUSY;
-    snprintf(label, sizeof label, "%s%s", is_front ? "MACHINE BUSY, THEN " : "",
-             sentence_label(verdict));
-    sentence_why(verdict, why, sizeof why);
-    sentence_advice(verdict, advice, sizeof advice);
-    snprintf(text, sizeof text, "%s: %s%s%s", label, why, *advice ? "; try: " : "", advice);
-    sheet_put(making->sheet, "verdict", value_text(text));
-    sheet_put(making->sheet, "verdict_id", value_text(sentence_verdict_id(verdict)));
-    sheet_put(making->sheet, "verdict_front",
-              value_if(verdict->is_machine_busy, value_text("machine-busy")));
-    answer_put_evidence(making->sheet, "verdict_evidence", &verdict->evidence);
-    put_parts(making);
-    sheet_verdict(making->sheet,
-                  &(struct sheet_verdict){.label = label, .why = why, .advice = advice});
+    verdict_answer_put(making->sheet, &making->report->verdict);
     report_ends_failure(making->sheet, making->report, making->trace);
     put_question(making);
 }

@@ -71,6 +71,13 @@ static const struct scale_loss *find_loss(const struct scale_point *point)
     return most;
 }
 
+static void put_verdict(struct sheet *sheet, const char *label, const char *why, const char *advice)
+{
+    const struct sheet_try what = {.text = advice};
+    sheet_verdict(
+        sheet, &(struct sheet_verdict){.label = label, .why = why, .tries = &what, .try_count = 1});
+}
+
 static void say_largest(struct sheet *sheet, const struct scale_series *series,
                         const struct scale_point *point)
 {
@@ -92,8 +99,7 @@ static void say_largest(struct sheet *sheet, const struct scale_series *series,
         snprintf(advice, sizeof advice,
                  "gait report of the largest run, which says what is in '%.60s'", loss->part);
     }
-    const struct sheet_verdict verdict = {label, why, advice};
-    sheet_verdict(sheet, &verdict);
+    put_verdict(sheet, label, why, advice);
 }
 
 void scale_words_verdict(struct sheet *sheet, const struct scale_asked *asked)
@@ -104,10 +110,9 @@ void scale_words_verdict(struct sheet *sheet, const struct scale_asked *asked)
         say_largest(sheet, series, largest);
         return;
     }
-    const struct sheet_verdict verdict = {
-        "ONE SIZE", "no strategy was timed at two sizes, so nothing can be said of how it scales",
-        "run the same training with half and with twice the workers"};
-    sheet_verdict(sheet, &verdict);
+    put_verdict(sheet, "ONE SIZE",
+                "no strategy was timed at two sizes, so nothing can be said of how it scales",
+                "run the same training with half and with twice the workers");
 }
 
 // --- how it was taken -------------------------------------------------------------------

@@ -10,7 +10,7 @@
 #include "cli/io/output_name.h"
 #include "cli/io/stack_input.h"
 #include "cli/io/stack_pprof.h"
-#include "render/flame_svg.h"
+#include "render/picture/flame_svg.h"
 
 struct flame_values {
     const char *output, *format, *title, *before, *phase;

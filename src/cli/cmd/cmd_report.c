@@ -23,6 +23,7 @@
 
 struct report_values {
     const char *peak, *epochs;
+    bool is_all;
 };
 
 struct asking {
@@ -38,11 +39,13 @@ struct asking {
 static int answer(const struct asking *asking, const struct run_report *report,
                   struct gait_trace *trace)
 {
+    struct sheet_wish wish = *asking->wish;
     struct sheet *sheet = NULL;
+    wish.is_all = asking->values->is_all;
     int status = report_answer_make(report, trace, asking->path, &sheet);
     if (!status) {
         choice_input_put(&asking->choice, sheet);
-        status = sheet_output(asking->wish, sheet);
+        status = sheet_output(&wish, sheet);
     }
     sheet_drop(sheet);
     return status;
@@ -60,7 +63,7 @@ static void tell_running(struct run_report *report, const char *path, int64_t pi
     say("'%s' is still running (process %" PRId64 "): this is what it has recorded so far", path,
         pid);
     if (!report->steps.count)
-        report->verdict.advice_count = 0;
+        report->verdict.try_count = 0;
 }
 
 static int make(struct asking *asking, struct gait_trace *trace)
@@ -117,6 +120,7 @@ static int run(const void *given, const struct operands *operands)
 
 #define AT(field) offsetof(struct report_values, field)
 static const struct option options[] = {
+    {FLAG_ROW(0, "all", AT(is_all), "text: all of the report, not its first screen alone")},
     {TEXT_ROW(
         0, "peak-flops", "FLOPS", AT(peak),
         "peak of the device in FLOP/s (312e12, 312T), for MFU (default: GAIT_PEAK_FLOPS, else "

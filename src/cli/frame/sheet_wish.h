@@ -11,6 +11,7 @@
 struct sheet_wish {
     bool is_json;
     const char *format, *output, *table; // NULL: not given
+    bool is_all;                         // of text; of the commands that have such an option
 };
 
 enum { SHEET_OPTIONS = 4 };

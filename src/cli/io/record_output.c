@@ -22,7 +22,7 @@
 #include "base/slice.h"
 #include "cli/io/output_name.h"
 #include "cli/io/stack_pprof.h"
-#include "render/flame_svg.h"
+#include "render/picture/flame_svg.h"
 #include "shard/folders.h"
 
 #define PIPE_WAIT_MS 5000

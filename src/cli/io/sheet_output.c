@@ -88,10 +88,14 @@ static int rehearse(struct printing *printing)
 
 int sheet_output(const struct sheet_wish *wish, const struct sheet *sheet)
 {
-    const struct sheet_look look = {.is_bold = !is_file(wish) && terminal_is_bold(STDOUT_FILENO),
-                                    .table = wish->table};
+    const bool is_screen = !is_file(wish);
+    const struct sheet_look look = {
+        .text = {.is_bold = is_screen && terminal_is_bold(STDOUT_FILENO),
+                 .is_all = wish->is_all,
+                 .columns = is_screen ? terminal_columns(STDOUT_FILENO) : 0},
+        .table = wish->table};
     struct printing printing = {.sheet = sheet, .format = format_of(wish), .look = &look};
-    if (!is_file(wish))
+    if (is_screen)
         return print(stdout, &printing);
     const int status = rehearse(&printing);
     return status ? status : own_file_print(wish->output, print, &printing);

@@ -42,8 +42,10 @@ static void put_text(const struct sheet *sheet)
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return;
+    const struct text_look look = {.is_bold = terminal_is_bold(STDERR_FILENO),
+                                   .columns = terminal_columns(STDERR_FILENO)};
     fputc('\n', out);
-    const int status = sheet_put_text(sheet, terminal_is_bold(STDERR_FILENO), out);
+    const int status = sheet_put_text(sheet, &look, out);
     fputc('\n', out);
     if (fclose(out) == 0 && !status)
         say_text(text, bytes);

@@ -52,79 +52,119 @@ static const char *text(const struct verdict *verdict, const char *key)
     return row ? row->text : "";
 }
 
-static bool says(const struct verdict *verdict, enum note note)
+static bool has(const struct verdict_notes *notes, enum note note)
 {
-    for (size_t i = 0; i < verdict->why_count; i++)
-        if (verdict->why[i] == note)
+    for (size_t i = 0; i < notes->count; i++)
+        if (notes->notes[i] == note)
             return true;
     return false;
 }
 
-TEST("verdict: bound is only what takes the most of the steps, and 40 % at least")
+static bool says(const struct verdict *verdict, enum note note)
 {
-    const struct named most[] = {{"load_batch", 410}, {"forward", 390}, {"plot", 200}};
-    struct verdict verdict = judge(most, 3, 100);
-    is_int(verdict.number, VERDICT_INPUT_BOUND);
-    is_str(verdict.phase, "load_batch");
-    is_int(permille(&verdict, "share"), 410);
-    is_str(text(&verdict, "phase"), "load_batch");
-    is_str(text(&verdict, "of"), "steps");
-    const struct named less[] = {{"load_batch", 380}, {"forward", 360}, {"plot", 260}};
-    is_int(judge(less, 3, 100).number, VERDICT_INPUT_PARTLY);
-    const struct named behind_a_riddle[] = {{"load_batch", 450}, {"plot", 550}};
-    is_int(judge(behind_a_riddle, 2, 100).number, VERDICT_INPUT_PARTLY);
-    const struct named even[] = {{"load_batch", 500}, {"forward", 500}};
-    is_int(judge(even, 2, 100).number, VERDICT_INPUT_PARTLY);
-    const struct named unexplained[] = {{"load_batch", 450}};
-    verdict = judge(unexplained, 1, 100);
-    is_int(verdict.number, VERDICT_UNEXPLAINED);
-    is_int(permille(&verdict, "share"), 550);
-    is_int(permille(&verdict, "also_share"), 450);
+    return has(&verdict->why, note);
 }
 
-TEST("verdict: waiting for a quarter is told beside the main thing, and what to do about it first")
+static int part(const struct verdict *verdict, enum work_kind work)
 {
-    const struct named phases[] = {{"backward", 740}, {"load_batch", 260}};
+    for (size_t i = 0; i < verdict->part_count; i++)
+        if (verdict->parts[i].work == work)
+            return (int)verdict->parts[i].ns;
+    return 0;
+}
+
+static bool is_ceiling(double ceiling, double wanted)
+{
+    return ceiling > wanted - 1e-9 && ceiling < wanted + 1e-9;
+}
+
+TEST("verdict: what can be taken away leads from a quarter on, else computing from half on")
+{
+    const struct named most[] = {{"load_batch", 250}, {"forward", 550}, {"plot", 200}};
+    struct verdict verdict = judge(most, 3, 100);
+    is_int(verdict.number, VERDICT_INPUT_BOUND);
+    is_int(verdict.base, BASE_LOOP);
+    is_str(verdict.phase, "load_batch");
+    is_int(permille(&verdict, "share"), 250);
+    is_str(text(&verdict, "phase"), "load_batch");
+    ok(is_ceiling(verdict.parts[0].ceiling, 0.25) && is_ceiling(verdict.tries[0].ceiling, 0.25));
+    const struct named less[] = {{"load_batch", 240}, {"forward", 560}, {"plot", 200}};
+    is_int(judge(less, 3, 100).number, VERDICT_COMPUTE_BOUND);
+    const struct named riddle[] = {{"load_batch", 250}, {"plot", 750}};
+    is_int(judge(riddle, 2, 100).number, VERDICT_LARGEST);
+    const struct named unexplained[] = {{"load_batch", 450}};
+    verdict = judge(unexplained, 1, 100);
+    is_int(verdict.number, VERDICT_UNKNOWN);
+    is_int(permille(&verdict, "share"), 550);
+    is_int(part(&verdict, WORK_INPUT), 450);
+}
+
+TEST("verdict: several parts that are more than computing lead together, named one by one")
+{
+    const struct named several[] = {
+        {"load_batch", 240}, {"save", 230}, {"forward", 400}, {"plot", 130}};
+    struct verdict verdict = judge(several, 4, 100);
+    is_int(verdict.number, VERDICT_SEVERAL);
+    ok(says(&verdict, NOTE_SEVERAL) && verdict.parts[0].work == WORK_INPUT);
+    is_int((int)verdict.try_count, 2);
+    const struct named fewer[] = {
+        {"load_batch", 240}, {"save", 90}, {"forward", 400}, {"plot", 270}};
+    is_int(judge(fewer, 4, 100).number, VERDICT_COMPUTE_BOUND);
+}
+
+TEST("verdict: a tenth is told beside the main thing, and what to do about it first")
+{
+    const struct named phases[] = {{"backward", 760}, {"load_batch", 240}};
     struct verdict verdict = judge(phases, 2, 100);
     is_int(verdict.number, VERDICT_COMPUTE_BOUND);
-    is_int(permille(&verdict, "share"), 740);
-    is_int(permille(&verdict, "also_share"), 260);
-    ok(says(&verdict, NOTE_ALSO));
-    is_int((int)verdict.advice_count, 2);
-    is_int(verdict.advice[0], NOTE_TRY_INPUT);
-    is_int(verdict.advice[1], NOTE_TRY_FASTER);
-    is_str(verdict.phase, "load_batch"); // stacks tell more of that
-    const struct named little[] = {{"backward", 800}, {"load_batch", 200}};
+    is_int(permille(&verdict, "share"), 760);
+    is_int((int)verdict.try_count, 2);
+    is_int(verdict.tries[0].note, NOTE_TRY_INPUT);
+    ok(is_ceiling(verdict.tries[0].ceiling, 0.24));
+    is_int(verdict.tries[1].note, NOTE_TRY_FASTER);
+    ok(verdict.tries[1].ceiling <= 0 && verdict.parts[0].ceiling <= 0); // it cannot be removed
+    ok(!says(&verdict, NOTE_HARDLY_WAITS));
+    const struct named little[] = {{"backward", 910}, {"load_batch", 90}};
     verdict = judge(little, 2, 100);
-    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
-    ok(!says(&verdict, NOTE_ALSO) && !says(&verdict, NOTE_HARDLY_WAITS));
-    const struct named rest[] = {{"backward", 700}, {"load_batch", 50}};
-    verdict = judge(rest, 2, 100);
-    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
-    ok(says(&verdict, NOTE_ALSO_IN_NO_SPAN) && !says(&verdict, NOTE_HARDLY_WAITS));
-    is_int(permille(&verdict, "other_share"), 250);
-    const struct named less[] = {{"backward", 910}, {"load_batch", 90}};
-    verdict = judge(less, 2, 100);
-    ok(says(&verdict, NOTE_HARDLY_WAITS));
+    ok(says(&verdict, NOTE_HARDLY_WAITS) && verdict.try_count == 1);
+    const struct named rest[] = {{"backward", 850}};
+    verdict = judge(rest, 1, 100);
+    ok(!says(&verdict, NOTE_HARDLY_WAITS));
+}
+
+TEST("verdict: what is advised often and would be wrong here is named")
+{
+    const struct named input[] = {{"load_batch", 600}, {"forward", 400}};
+    struct verdict verdict = judge(input, 2, 100);
+    ok(has(&verdict.not, NOTE_NOT_LARGER_BATCHES) && has(&verdict.not, NOTE_NOT_FASTER));
+    is_int(permille(&verdict, "compute_share"), 400);
+    const struct named most[] = {{"save", 300}, {"forward", 700}};
+    is_int((int)judge(most, 2, 100).not .count, 0); // computing is most of it
+    const struct named save[] = {{"save", 600}, {"forward", 400}};
+    verdict = judge(save, 2, 100);
+    ok(has(&verdict.not, NOTE_NOT_COMPUTING) && !has(&verdict.not, NOTE_NOT_LARGER_BATCHES));
 }
 
 TEST("verdict: of a PyTorch run it is known what may be faster")
 {
-    static const struct named models[] = {{"forward", 500}, {"optimizer", 300}, {"input", 200}};
+    static const struct named models[] = {{"forward", 600}, {"optimizer", 310}, {"input", 90}};
     static const struct named updates[] = {{"optimizer", 500}, {"forward", 450}, {"input", 50}};
     static const struct {
         struct torch_known known;
         enum note models, updates;
     } cases[] = {
-        {{.has_device = true, .can_fuse = true}, NOTE_TRY_BATCH_COMPILE_PRECISION, NOTE_TRY_FUSED},
+        {{.has_device = true, .can_fuse = true}, NOTE_TRY_FUSING_PRECISION, NOTE_TRY_FUSED},
         {{.has_device = true, .is_low_precision = true, .can_fuse = true},
-         NOTE_TRY_BATCH_COMPILE,
+         NOTE_TRY_FUSING,
          NOTE_TRY_FUSED},
         {{.has_device = true, .is_compiled = true, .can_fuse = true},
-         NOTE_TRY_BATCH_PRECISION,
+         NOTE_TRY_PRECISION,
          NOTE_TRY_FUSED},
-        {{.is_compiled = true, .can_fuse = true}, NOTE_TRY_BATCH, NOTE_TRY_FUSED},
-        {{.can_fuse = false}, NOTE_TRY_BATCH_COMPILE, NOTE_TRY_FEWER_UPDATES},
+        {{.has_device = true, .op_calls = 60, .op_ns = 600, .product_ns = 310},
+         NOTE_TRY_PRECISION_TUNING,
+         NOTE_TRY_FEWER_UPDATES},
+        {{.is_compiled = true, .can_fuse = true}, NOTE_TRY_OPS, NOTE_TRY_FUSED},
+        {{.can_fuse = false}, NOTE_TRY_FUSING, NOTE_TRY_FEWER_UPDATES},
         {{.op_calls = 60, .op_ns = 600, .product_ns = 310, .is_low_precision = true},
          NOTE_TRY_FASTER_DEVICE,
          NOTE_TRY_FEWER_UPDATES},
@@ -132,25 +172,31 @@ TEST("verdict: of a PyTorch run it is known what may be faster")
          NOTE_TRY_PRODUCTS,
          NOTE_TRY_FUSED},
         {{.op_calls = 60, .op_ns = 600, .small_op_ns = 300, .product_ns = 300, .can_fuse = true},
-         NOTE_TRY_BATCH_COMPILE,
+         NOTE_TRY_FUSING,
          NOTE_TRY_FUSED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct verdict verdict = judge_torch(models, 3, &cases[i].known);
         is_int(verdict.number, VERDICT_COMPUTE_BOUND);
-        is_int(verdict.advice[0], cases[i].models);
+        is_int(verdict.tries[0].note, cases[i].models);
         verdict = judge_torch(updates, 3, &cases[i].known);
-        is_int(verdict.advice[0], cases[i].updates);
+        is_int(verdict.tries[0].note, cases[i].updates);
     }
 }
 
-TEST("verdict: ops that do less than it costs to call them are told, but not of a device")
+TEST("verdict: ops that do less than it costs to call them are the host's, but not of a device")
 {
     static const struct named models[] = {{"forward", 700}, {"optimizer", 300}};
     struct torch_known known = {.op_calls = 60, .op_ns = 600, .small_op_ns = 310};
     struct verdict verdict = judge_torch(models, 2, &known);
-    is_int(verdict.number, VERDICT_OVERHEAD_BOUND);
+    is_int(verdict.number, VERDICT_HOST_BOUND);
     ok(says(&verdict, NOTE_SMALL_OPS));
+    is_int(verdict.tries[0].note, NOTE_TRY_LARGER_OPS_COMPILE);
+    known.is_compiled = true;
+    is_int(judge_torch(models, 2, &known).tries[0].note, NOTE_TRY_LARGER_OPS);
+    known.product_ns = 301; // which libraries do as fast as they can
+    is_int(judge_torch(models, 2, &known).number, VERDICT_COMPUTE_BOUND);
+    known.product_ns = 0;
     known.has_device = true; // where ops are launched, not done
     is_int(judge_torch(models, 2, &known).number, VERDICT_COMPUTE_BOUND);
     known = (struct torch_known){.op_calls = 40, .op_ns = 400, .small_op_ns = 400};
@@ -161,30 +207,30 @@ TEST("verdict: where a loader makes batches is part of the advice")
 {
     static const struct named phases[] = {{"input", 700}, {"forward", 300}};
     struct torch_known known = {.fetches = 10, .fetch_ns = 10 * 1000 * 1000};
-    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_WORKERS);
+    is_int(judge_torch(phases, 2, &known).tries[0].note, NOTE_TRY_WORKERS);
     known.workers = 2;
-    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_MORE_WORKERS);
+    is_int(judge_torch(phases, 2, &known).tries[0].note, NOTE_TRY_MORE_WORKERS);
     known.fetch_ns = 9 * 1000 * 1000; // sooner than a worker hands it over
-    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_SLICES);
+    is_int(judge_torch(phases, 2, &known).tries[0].note, NOTE_TRY_SLICES);
     known.worker_processes = 4;
     known.fetch_ns = 2 * 349; // for half of the time that was waited, or less
     known.fetches = 1;
-    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_PERSISTENT);
+    is_int(judge_torch(phases, 2, &known).tries[0].note, NOTE_TRY_PERSISTENT);
     known.fetch_ns = 2 * 350;
-    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_SLICES);
+    is_int(judge_torch(phases, 2, &known).tries[0].note, NOTE_TRY_SLICES);
     known = (struct torch_known){.fetches = 2, .fetch_ns = 349}; // the rest is done behind it
-    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_LATER_WORK);
+    is_int(judge_torch(phases, 2, &known).tries[0].note, NOTE_TRY_LATER_WORK);
     known.fetch_ns = 350;
-    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_SLICES);
+    is_int(judge_torch(phases, 2, &known).tries[0].note, NOTE_TRY_SLICES);
     known = (struct torch_known){.workers = 0};
-    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_INPUT);
+    is_int(judge_torch(phases, 2, &known).tries[0].note, NOTE_TRY_INPUT);
 }
 
-TEST("verdict: eval mode is told as a mode, behind what takes more")
+TEST("verdict: eval mode is told as a mode")
 {
     const struct torch_known known = {.workers = 0};
-    struct judged_part parts[] = {{"evaluation", WORK_EVAL_MODE, 300, true},
-                                  {"forward", WORK_COMPUTING, 550, true}};
+    struct judged_part parts[] = {{"evaluation", WORK_EVAL_MODE, 240, true},
+                                  {"forward", WORK_COMPUTING, 610, true}};
     struct verdict_facts facts = {
         .events = 1000,
         .steps = 100,
@@ -193,8 +239,7 @@ TEST("verdict: eval mode is told as a mode, behind what takes more")
     struct verdict verdict;
     verdict_make(&facts, &verdict);
     is_int(verdict.number, VERDICT_COMPUTE_BOUND);
-    is_int(permille(&verdict, "also_share"), 300);
-    ok(says(&verdict, NOTE_ALSO_EVAL_MODE));
+    is_int(verdict.tries[0].note, NOTE_TRY_EVAL_MODE);
     parts[0].total_ns = 620;
     parts[1].total_ns = 300;
     verdict_make(&facts, &verdict);
@@ -202,11 +247,31 @@ TEST("verdict: eval mode is told as a mode, behind what takes more")
     ok(says(&verdict, NOTE_EVAL_MODE));
 }
 
+TEST("verdict: what lies in no phase is Python, sleep or not known, by what is on record")
+{
+    static const struct named phases[] = {{"forward", 300}, {"input", 100}};
+    struct torch_known known = {.op_calls = 60, .op_ns = 600, .clocked_ns = 100, .cpu_ns = 90};
+    struct verdict verdict = judge_torch(phases, 2, &known);
+    is_int(verdict.number, VERDICT_PYTHON_BOUND);
+    is_int(part(&verdict, WORK_PYTHON), 600);
+    known.cpu_ns = 50; // 500 of 1000 asleep, 100 of them in input
+    verdict = judge_torch(phases, 2, &known);
+    is_int(verdict.number, VERDICT_BLOCKED);
+    is_int(part(&verdict, WORK_BLOCKED), 400);
+    is_int(part(&verdict, WORK_PYTHON), 200);
+    known.cpu_ns = 61; // less than half of the rest: clocks are coarse
+    is_int(judge_torch(phases, 2, &known).number, VERDICT_PYTHON_BOUND);
+    known.clocked_ns = 0;
+    verdict = judge_torch(phases, 2, &known);
+    is_int(verdict.number, VERDICT_UNKNOWN);
+    ok(says(&verdict, NOTE_IN_NO_PHASE_UNKNOWN));
+}
+
 TEST("verdict: phases of one kind are taken together")
 {
     const struct named phases[] = {{"NextBatch", 300}, {"forward", 500}, {"data.copy", 200}};
     struct verdict verdict = judge(phases, 3, 100);
-    is_int(verdict.number, VERDICT_INPUT_PARTLY);
+    is_int(verdict.number, VERDICT_INPUT_BOUND);
     ok(says(&verdict, NOTE_TAKES_MOSTLY));
     is_int(permille(&verdict, "share"), 500);
     is_int(permille(&verdict, "phase_share"), 300);
@@ -226,41 +291,41 @@ TEST("verdict: a phase is most of its kind only where it is more than half of it
 TEST("verdict: a word inside another word means nothing")
 {
     const struct named phases[] = {{"unload_metadata", 900}};
-    is_int(judge(phases, 1, 100).number, VERDICT_ONE_PHASE);
+    is_int(judge(phases, 1, 100).number, VERDICT_LARGEST);
     const struct named update[] = {{"update", 900}};
     is_int(judge(update, 1, 100).number, VERDICT_COMPUTE_BOUND);
 }
 
-TEST("verdict: time in no span is said to be unexplained")
+TEST("verdict: time in no span is not known")
 {
     const struct named phases[] = {{"forward", 400}};
-    is_int(judge(phases, 1, 100).number, VERDICT_UNEXPLAINED);
-    is_int(judge(NULL, 0, 100).number, VERDICT_UNEXPLAINED);
+    is_int(judge(phases, 1, 100).number, VERDICT_UNKNOWN);
+    is_int(judge(NULL, 0, 100).number, VERDICT_UNKNOWN);
     // less than half, but more than any phase
-    const struct named small[] = {{"forward", 200}, {"mine", 190}, {"optimizer", 150}};
-    is_int(judge(small, 3, 100).number, VERDICT_UNEXPLAINED);
+    const struct named small[] = {{"forward", 400}, {"mine", 90}, {"optimizer", 50}};
+    is_int(judge(small, 3, 100).number, VERDICT_UNKNOWN);
 }
 
 TEST("verdict: says that it cannot tell where evidence is thin")
 {
     const struct named phases[] = {{"forward", 900}};
     is_int(judge(phases, 1, 0).number, VERDICT_NO_STEPS);
-    is_int(judge(phases, 1, 0).advice[0], NOTE_TRY_STEPS);
+    is_int(judge(phases, 1, 0).tries[0].note, NOTE_TRY_STEPS);
     struct verdict verdict = judge_of(phases, 1, 0, (struct verdict_facts){.open_steps = 1});
     is_int(verdict.number, VERDICT_NO_STEPS);
-    is_int(verdict.advice[0], NOTE_TRY_NEXT_STEP); // it does mark steps
+    is_int(verdict.tries[0].note, NOTE_TRY_NEXT_STEP); // it does mark steps
     verdict = judge(phases, 1, 4);
     is_int(verdict.number, VERDICT_COMPUTE_BOUND); // one step says what it did
-    ok(says(&verdict, NOTE_FEW_WARM));
+    ok(has(&verdict.but, NOTE_FEW_WARM));
     verdict = judge(phases, 1, 5);
-    ok(!says(&verdict, NOTE_FEW_WARM));
+    ok(!has(&verdict.but, NOTE_FEW_WARM));
     struct verdict_facts facts = {.events = 900, .dropped = 100, .steps = 100};
     verdict_make(&facts, &verdict);
     is_int(verdict.number, VERDICT_EVENTS_LOST);
-    is_int(verdict.advice[0], NOTE_TRY_RING);
+    is_int(verdict.tries[0].note, NOTE_TRY_RING);
     facts.is_disk_full = true;
     verdict_make(&facts, &verdict);
-    is_int(verdict.advice[0], NOTE_TRY_ROOM);
+    is_int(verdict.tries[0].note, NOTE_TRY_ROOM);
     facts.events = facts.dropped = 0;
     verdict_make(&facts, &verdict);
     is_int(verdict.number, VERDICT_NOTHING_RECORDED);
@@ -281,8 +346,8 @@ TEST("verdict: a program that failed is told so, and nothing of speed")
     struct verdict_facts facts = {.failure = {true, 3, 0, 0, -1, false, -1}};
     struct verdict verdict = judge_of(phases, 1, 12, facts);
     is_int(verdict.number, VERDICT_FAILED);
-    ok(says(&verdict, NOTE_FAILED_CODE) && verdict.why_count == 1 && verdict.advice_count == 1);
-    is_int(verdict.advice[0], NOTE_TRY_ERROR);
+    ok(says(&verdict, NOTE_FAILED_CODE) && verdict.why.count == 1 && verdict.try_count == 1);
+    is_int(verdict.tries[0].note, NOTE_TRY_ERROR);
     facts.failure = (struct failure){true, 0, 9, 0, 2, true, 2};
     verdict = judge_of(phases, 1, 0, facts);
     ok(says(&verdict, NOTE_FAILED_SIGNAL_EARLY) && says(&verdict, NOTE_FAILED_RANK_BROKE_OFF));
@@ -297,16 +362,56 @@ TEST("verdict: a machine without a free processor is named in front, or alone")
     const struct named phases[] = {{"forward", 990}};
     struct verdict_facts facts = {.processor_wait_ns = 30, .processor_of_ns = 100};
     struct verdict verdict = judge_of(phases, 1, 100, facts);
-    ok(verdict.is_machine_busy && verdict.number == VERDICT_COMPUTE_BOUND);
+    ok(verdict.front == VERDICT_MACHINE_BUSY && verdict.number == VERDICT_COMPUTE_BOUND);
+    is_int(verdict.front_why, NOTE_MACHINE_BUSY);
     ok(!says(&verdict, NOTE_HARDLY_WAITS));
     facts.processor_wait_ns = 60;
     verdict = judge_of(phases, 1, 100, facts);
-    ok(verdict.is_machine_busy && verdict.number == VERDICT_MACHINE_BUSY);
-    ok(verdict.why[0] == NOTE_MACHINE_BUSY && verdict.advice[0] == NOTE_TRY_QUIET);
+    ok(verdict.front == VERDICT_MACHINE_BUSY && verdict.number == VERDICT_MACHINE_BUSY);
+    ok(verdict.why.notes[0] == NOTE_MACHINE_BUSY && verdict.tries[0].note == NOTE_TRY_QUIET);
     ok(verdict.part_count == 2 && verdict.parts[0].work == WORK_COMPUTING);
+    facts.processor_wait_ns = 15; // said behind it
+    verdict = judge_of(phases, 1, 100, facts);
+    ok(!verdict.front && has(&verdict.but, NOTE_BUSY_TOO));
     facts.processor_wait_ns = 5;
     verdict = judge_of(phases, 1, 100, facts);
-    ok(!verdict.is_machine_busy && says(&verdict, NOTE_HARDLY_WAITS));
+    ok(!verdict.front && says(&verdict, NOTE_HARDLY_WAITS) && !verdict.but.count);
+}
+
+TEST("verdict: a few steps that hold a quarter are named in front, but not where lumps are usual")
+{
+    const struct named phases[] = {{"forward", 990}};
+    struct verdict_facts facts = {.spread = {.p50_ns = 7,
+                                             .max_ns = 300,
+                                             .slowest = 42,
+                                             .far = 2,
+                                             .far_ns = 250,
+                                             .total_ns = 1000,
+                                             .count = 100}};
+    struct verdict verdict = judge_of(phases, 1, 100, facts);
+    ok(verdict.front == VERDICT_IRREGULAR && verdict.number == VERDICT_COMPUTE_BOUND);
+    is_int(permille(&verdict, "irregular_share"), 250);
+    facts.spread.slowest_work = WORK_COLLECTING;
+    is_int(judge_of(phases, 1, 100, facts).front, 0);
+    facts.spread.slowest_work = WORK_UNKNOWN;
+    facts.spread.far_ns = 240;
+    is_int(judge_of(phases, 1, 100, facts).front, 0);
+    const struct named input[] = {{"load_batch", 990}};
+    facts.spread.far_ns = 250;
+    is_int(judge_of(input, 1, 100, facts).front, 0);
+}
+
+TEST("verdict: of two to four steps most of which is the first, the others are told")
+{
+    const struct named phases[] = {{"forward", 990}};
+    struct verdict_facts facts = {.spread = {.total_ns = 1000, .count = 3, .first_ns = 500}};
+    struct verdict verdict = judge_of(phases, 1, 3, facts);
+    is_int(verdict.number, VERDICT_WARM_UP);
+    is_int((int)evidence_find(&verdict.evidence, "rest_ns", strlen("rest_ns"))->number, 250);
+    facts.spread.first_ns = 480;
+    is_int(judge_of(phases, 1, 3, facts).number, VERDICT_COMPUTE_BOUND);
+    facts.spread = (struct step_spread){.total_ns = 1000, .count = 5, .first_ns = 900};
+    is_int(judge_of(phases, 1, 5, facts).number, VERDICT_COMPUTE_BOUND);
 }
 
 TEST("verdict: a loop of less than a hundredth of the run is its start-up")
@@ -320,7 +425,7 @@ TEST("verdict: a loop of less than a hundredth of the run is its start-up")
     facts.in_run.loop_ns = 2000;
     verdict = judge_of(phases, 1, 100, facts);
     is_int(verdict.number, VERDICT_COMPUTE_BOUND);
-    ok(says(&verdict, NOTE_LITTLE_IN_STEPS));
+    ok(has(&verdict.but, NOTE_LITTLE_IN_LOOP));
 }
 
 static struct verdict judge_devices(struct device_judged devices)
@@ -336,12 +441,12 @@ TEST("verdict: devices on record decide: what can be taken away from a quarter o
     struct verdict verdict = judge_devices(devices);
     is_int(verdict.number, VERDICT_HOST_BOUND);
     is_int(permille(&verdict, "share"), 250);
-    is_str(text(&verdict, "of"), "steps");
+    is_int(verdict.base, BASE_STEP);
     devices.by_work[WORK_COMPUTING] = 760;
     devices.by_work[WORK_HOST] = 240;
     verdict = judge_devices(devices);
     is_int(verdict.number, VERDICT_COMPUTE_BOUND);
-    ok(says(&verdict, NOTE_ALSO)); // the host, from a tenth on
+    is_int(verdict.tries[0].note, NOTE_TRY_HOST); // from a tenth on
     static const struct {
         enum work_kind work;
         enum verdict_number number;
@@ -356,18 +461,52 @@ TEST("verdict: devices on record decide: what can be taken away from a quarter o
     }
 }
 
+TEST("verdict: the host's part is reading results where it began behind a wait, three times a step")
+{
+    struct device_judged devices = {.total_ns = 1000,
+                                    .steps = 6,
+                                    .by_work = {[WORK_COMPUTING] = 500, [WORK_HOST] = 500},
+                                    .drained_ns = 250,
+                                    .drained = 18};
+    struct verdict verdict = judge_devices(devices);
+    is_int(verdict.number, VERDICT_SYNC_BOUND);
+    is_int(part(&verdict, WORK_SYNC), 500);
+    devices.drained = 17;
+    is_int(judge_devices(devices).number, VERDICT_HOST_BOUND);
+    devices.drained = 18;
+    devices.drained_ns = 249;
+    is_int(judge_devices(devices).number, VERDICT_HOST_BOUND);
+}
+
+TEST("verdict: what ranks wait for each other has the job's ceiling, and sends no less")
+{
+    struct device_judged devices = {.total_ns = 1000,
+                                    .steps = 6,
+                                    .by_work = {[WORK_COMPUTING] = 450, [WORK_WAITING] = 550},
+                                    .peers_ceiling = 0.41};
+    struct verdict verdict = judge_devices(devices);
+    is_int(verdict.number, VERDICT_WAITING);
+    ok(is_ceiling(verdict.parts[0].ceiling, 0.41) && is_ceiling(verdict.tries[0].ceiling, 0.41));
+    ok(has(&verdict.not, NOTE_NOT_SENDING));
+    devices.by_work[WORK_COMPUTING] = 300;
+    devices.by_work[WORK_PEERS] = 150;
+    verdict = judge_devices(devices);
+    ok(!has(&verdict.not, NOTE_NOT_SENDING));
+}
+
 TEST("verdict: a step of devices is told from the first on, and what is not known of it")
 {
     struct device_judged devices = {
         .total_ns = 1000, .steps = 1, .by_work = {[WORK_COMPUTING] = 300, [WORK_HOST] = 700}};
     struct verdict verdict = judge_devices(devices);
-    ok(verdict.number == VERDICT_HOST_BOUND && says(&verdict, NOTE_FEW));
+    ok(verdict.number == VERDICT_HOST_BOUND && has(&verdict.but, NOTE_FEW));
     devices.steps = 0;
+    devices.is_window = true;
     verdict = judge_devices(devices);
-    ok(says(&verdict, NOTE_NO_STEPS_MARKED) && !strcmp(text(&verdict, "of"), "record"));
+    ok(has(&verdict.but, NOTE_NO_STEPS_MARKED) && verdict.base == BASE_WINDOW);
     verdict =
         judge_of(NULL, 0, 0, (struct verdict_facts){.devices = devices, .in_run.run_ns = 1000});
-    ok(!says(&verdict, NOTE_LITTLE_IN_STEPS)); // nor does the run have any
+    ok(!has(&verdict.but, NOTE_LITTLE_IN_LOOP)); // nor does the run have any
     devices.by_work[WORK_COMPUTING] = 4;
     devices.by_work[WORK_HOST] = 996;
     is_int(judge_devices(devices).number, VERDICT_WARM_UP);
@@ -380,10 +519,10 @@ TEST("verdict: a step far off the median is mentioned, and what was compiled onc
     const struct named phases[] = {{"forward", 900}};
     const struct verdict verdict =
         judge_of(phases, 1, 100,
-                 (struct verdict_facts){.tail = {10, 42, 7},
+                 (struct verdict_facts){.spread = {.p50_ns = 10, .max_ns = 42, .slowest = 7},
                                         .once = {"jit_compile", WORK_COMPILING, 24000, false}});
     is_int(verdict.number, VERDICT_COMPUTE_BOUND);
-    ok(says(&verdict, NOTE_TAIL) && says(&verdict, NOTE_ONCE));
+    ok(has(&verdict.but, NOTE_TAIL) && has(&verdict.but, NOTE_ONCE));
     is_int(permille(&verdict, "slowest_times"), 4200);
     is_str(text(&verdict, "once_phase"), "jit_compile");
 }
@@ -395,6 +534,9 @@ TEST("verdict: a rank that the others wait for comes before what they do meanwhi
     struct verdict verdict = judge_of(phases, 2, 100, facts);
     is_int(verdict.number, VERDICT_SLOW_RANK);
     is_int(permille(&verdict, "share"), 860);
+    is_int(part(&verdict, WORK_WAITING) + part(&verdict, WORK_COMPUTING) +
+               part(&verdict, WORK_PEERS) + part(&verdict, WORK_UNKNOWN),
+           WHOLE_NS);
     ok(!verdict.phase); // what it computes, ops tell
     facts.slow.phase = "other";
     facts.slow.work = WORK_UNKNOWN;

@@ -15,16 +15,26 @@
 
 static char printed[1 << 16];
 
-static const char *print(const struct sheet *sheet, const char *format, const char *table)
+static const char *print_look(const struct sheet *sheet, const char *format,
+                              const struct sheet_look *look)
 {
-    const struct sheet_look look = {.table = table};
     FILE *out = fmemopen(printed, sizeof printed, "w");
     *printed = '\0';
     if (!out)
         return "";
-    const int status = sheet_format_named(format)->print(sheet, &look, out);
+    const int status = sheet_format_named(format)->print(sheet, look, out);
     fclose(out);
     return status ? "failed" : printed;
+}
+
+static const char *print(const struct sheet *sheet, const char *format, const char *table)
+{
+    return print_look(sheet, format, &(struct sheet_look){.table = table});
+}
+
+static const char *print_wide(const struct sheet *sheet, unsigned columns)
+{
+    return print_look(sheet, "text", &(struct sheet_look){.text = {.columns = columns}});
 }
 
 static bool has(const char *text, const char *words)
@@ -70,7 +80,10 @@ static struct sheet *make(const struct table *table, const char *name)
     if (sheet_new(&sheet))
         return NULL;
     sheet_title(sheet, name, "one process");
-    sheet_verdict(sheet, &(struct sheet_verdict){name, "it waits", "do less"});
+    sheet_verdict(sheet, &(struct sheet_verdict){.label = name,
+                                                 .why = "it waits",
+                                                 .tries = &(struct sheet_try){"do less", 0},
+                                                 .try_count = 1});
     sheet_section(sheet, "Steps", "12 of them");
     sheet_object(sheet, "step");
     sheet_value(sheet, "p50_ns", "p50", UNIT_NS, value_int(8110000));
@@ -98,7 +111,7 @@ TEST("sheet: people see the largest rows, the sum of the others, what is last, t
                                        "one process\n"
                                        "\n"
                                        "large: it waits\n"
-                                       "  try: do less\n"
+                                       "  try  do less\n"
                                        "\n"
                                        "Steps  12 of them\n"
                                        "  p50 8.11 ms   max 31.0 ms (step 7)\n"
@@ -117,6 +130,68 @@ TEST("sheet: names that differ at their ends are not two rows of one name")
 {
     struct sheet *sheet = make(&falling, "aten::attention_backward");
     ok(has(print(sheet, "text", NULL), "\n  ate...ckward "));
+    sheet_drop(sheet);
+}
+
+// --- the width of lines ----------------------------------------------------------------
+
+static struct sheet *make_wide(void)
+{
+    static const struct column wide_columns[] = {
+        {.label = "", .width = 24, .flags = COLUMN_LEFT},
+        {.label = "total", .unit = UNIT_NS, .width = 11},
+        {.label = "a step", .unit = UNIT_NS, .width = 11},
+        {.label = "", .flags = COLUMN_BAR},
+    };
+    static const struct column word_columns[] = {
+        {.label = "pid", .width = 7},
+        {.label = "most of it", .flags = COLUMN_LEFT},
+    };
+    static const struct table wide = {.heading = "Time", COLUMNS_ARE(wide_columns)},
+                              words = {.heading = "Pids", COLUMNS_ARE(word_columns)};
+    struct sheet *sheet;
+    if (sheet_new(&sheet))
+        return NULL;
+    sheet_say(sheet, SAY_BULLET, "nine words of five letters stand on a line that is of sixty");
+    sheet_table(sheet, &wide);
+    SHEET_ROW(sheet, value_text("aten::attention_backward"), value_int(700), value_int(7),
+              value_int(2));
+    SHEET_ROW(sheet, value_text("sum"), value_int(350), value_int(3), value_int(1));
+    sheet_end(sheet);
+    sheet_table(sheet, &words);
+    SHEET_ROW(sheet, value_int(12), value_text("input 28 %, forward 21 %, backward 17 %, other"));
+    sheet_end(sheet);
+    return sheet;
+}
+
+TEST("sheet: on a narrow screen names give way and words wrap, numbers stay")
+{
+    struct sheet *sheet = make_wide();
+    is_str(print_wide(sheet, 52), "  - nine words of five letters stand on a line that\n"
+                                  "    is of sixty\n"
+                                  "\n"
+                                  "Time                     total     a step\n"
+                                  "  aten:..._backward     700 ns       7 ns  #########\n"
+                                  "  sum                   350 ns       3 ns  #####\n"
+                                  "\n"
+                                  "Pids       most of it\n"
+                                  "       12  input 28 %, forward 21 %, backward 17 %,\n"
+                                  "           other\n");
+    sheet_drop(sheet);
+}
+
+TEST("sheet: on a wide screen lines and bars are longer, columns are where they were")
+{
+    struct sheet *sheet = make_wide();
+    is_str(print_wide(sheet, 112),
+           "  - nine words of five letters stand on a line that is of sixty\n"
+           "\n"
+           "Time                            total     a step\n"
+           "  aten::attention_backward     700 ns       7 ns  ####################\n"
+           "  sum                          350 ns       3 ns  ##########\n"
+           "\n"
+           "Pids       most of it\n"
+           "       12  input 28 %, forward 21 %, backward 17 %, other\n");
     sheet_drop(sheet);
 }
 
@@ -375,7 +450,18 @@ static struct sheet *make_hostile(enum table_look look, const char *name)
     if (sheet_new(&sheet))
         return NULL;
     sheet_title(sheet, name, name);
-    sheet_verdict(sheet, &(struct sheet_verdict){name, name, name});
+    sheet_verdict(sheet, &(struct sheet_verdict){.front = name,
+                                                 .label = name,
+                                                 .why = name,
+                                                 .kind = name,
+                                                 .tries = &(struct sheet_try){name, 1e300},
+                                                 .try_count = 1,
+                                                 .nots = &name,
+                                                 .not_count = 1,
+                                                 .buts = &name,
+                                                 .but_count = 1});
+    sheet_bars(sheet, &(struct sheet_bar){name, &(struct sheet_bar_part){name, name, 1e300}, 1}, 1,
+               name);
     sheet_section(sheet, name, name);
     for (size_t i = 0; i < count; i++)
         sheet_value(sheet, "value", "value", UNIT_NONE, values[i]);

@@ -5,7 +5,7 @@
 // that is taller than most windows has its root on top, and where the script turns it
 // over it stays at its root. Its head with the search stays in view; so it is last.
 #define _GNU_SOURCE
-#include "render/flame_svg.h"
+#include "render/picture/flame_svg.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Powers are counted in whole numbers, with room for the last digit of a logarithm: 1000 is
 // ten to the third, whatever log10() says. An axis of one value is given room on both sides.
-#include "render/plot_axis.h"
+#include "render/picture/plot_axis.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/plot_svg.h"
+#include "render/picture/plot_svg.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "render/chart.h"
 #include "render/markup_text.h"
+#include "render/picture/chart.h"
+#include "render/picture/plot_axis.h"
 #include "render/plain.h"
-#include "render/plot_axis.h"
 
 // In units of the picture.
 enum {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "render/chart.h"
+#include "render/picture/chart.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "answer/people_rows.h"
 #include "render/markup_text.h"
-#include "render/plot_svg.h"
+#include "render/picture/plot_svg.h"
 
 // All in units of the picture, which are pixels where it is as wide as it was drawn.
 enum {
