@@ -46,11 +46,11 @@ static void look(struct gait_trace *trace)
     const struct lod_group *groups = lod ? lod_groups(lod, &count) : NULL;
     const struct lod_lane *lane = lod ? lod_lanes(lod, &lanes) : NULL;
     for (size_t i = 0; lod && i < count && lanes; i++) {
-        struct lod_rows rows = {.count = 0};
-        const struct lod_window window = {groups[i].level, lane->track, groups[i].since_ns,
-                                          INT64_MAX};
-        builder_must(lod_read(lod, &window, &rows) < 0, "rows, or none");
-        lod_rows_finish(&rows);
+        struct lod_rows found = {.count = 0};
+        const struct lod_window window = {groups[i].level, lane[i % lanes].track,
+                                          groups[i].since_ns, INT64_MAX};
+        builder_must(lod_read(lod, &window, &found) < 0, "rows, or none");
+        lod_rows_finish(&found);
     }
     lod_close(lod);
     fail_clear();
