@@ -404,6 +404,8 @@ static int save(struct facts_file *file)
     int status = keep_rest(file);
     if (!status)
         status = shard_out_seal(&file->out);
+    if (!status && file->trace->run.facts.count)
+        return GAIT_OK; // handed over in memory: the path is none
     if (!status)
         status = own_file_begin(&own, file->path);
     if (status)
