@@ -15,7 +15,7 @@
 #include "load/shard_owner.h"
 #include "load/site_role.h"
 
-enum { BINS_OF_ALL = 6, MOST_GROUPS = 1 << 24 };
+enum { BINS_OF_ALL = 6, MOST_GROUPS = 1 << 24, MOST_REST = 64 };
 
 struct lod_making {
     const struct gait_trace *trace;
@@ -36,8 +36,21 @@ struct extent {
     uint64_t events;
 };
 
+struct busy_track { // ns: from the first to the last of each of its frames
+    uint64_t rows, ns;
+};
+
+static void add_frame(struct busy_track *busy, const struct track *track,
+                      const struct frame_entry *entry)
+{
+    const int64_t first_ns = clock_map_ns(track->map, entry->first),
+                  last_ns = clock_map_ns(track->map, entry->last);
+    busy->rows += entry->rows;
+    busy->ns += last_ns > first_ns ? (uint64_t)last_ns - (uint64_t)first_ns : 0;
+}
+
 static void add_shard(const struct gait_trace *trace, uint32_t number, struct extent *all,
-                      uint64_t *track_rows)
+                      struct busy_track *tracks)
 {
     const struct run_shard *shard = trace->run.shards[number];
     const struct gait_shard_info *info = &shard->info;
@@ -47,7 +60,7 @@ static void add_shard(const struct gait_trace *trace, uint32_t number, struct ex
         const bool counts = entry->table == TABLE_SPAN || entry->table == TABLE_COUNTER ||
                             entry->table == TABLE_COUNTER_REAL;
         if (counts && track)
-            track_rows[track - 1] += entry->rows;
+            add_frame(&tracks[track - 1], &trace->run.tracks.tracks[track - 1], entry);
     }
     if (!info->events)
         return;
@@ -66,18 +79,23 @@ static unsigned level_of(uint64_t ns)
     return level;
 }
 
-// From bins in which the busiest track has about as many spans as a row must have, to those of
-// which 64 are all of the time. Where spans are denser than that a row has more of them; on levels
-// below, of each of 36 million spans a row was made and left out.
+// From bins in which the busiest track has about as many spans as a row must have, while it was
+// recorded, to those of which 64 are all of the time. Where spans are denser than that a row has
+// more of them; on levels below, of each of 36 million spans a row was made and left out. So the
+// time that a track rests counts up to three levels.
 static void choose_levels(struct lod_making *making, const struct extent *all,
-                          const uint64_t *track_rows)
+                          const struct busy_track *tracks)
 {
     const uint64_t ns = (uint64_t)all->end_ns - (uint64_t)all->start_ns;
-    uint64_t most = 1;
+    struct busy_track most = {.rows = 1, .ns = ns};
     for (size_t i = 0; i < making->trace->run.tracks.count; i++)
-        most = track_rows[i] > most ? track_rows[i] : most;
+        most = tracks[i].rows > most.rows ? tracks[i] : most;
+    const uint64_t least_ns = ns / MOST_REST, busy_ns = most.ns > ns         ? ns
+                                                        : most.ns < least_ns ? least_ns
+                                                                             : most.ns;
     const unsigned wanted = making->wish.lowest, highest = level_of(ns >> BINS_OF_ALL),
-                   lowest = wanted ? wanted : level_of(ns / most * making->wish.row_spans);
+                   lowest =
+                       wanted ? wanted : level_of(busy_ns / most.rows * making->wish.row_spans);
     making->last_ns = all->end_ns;
     making->sums.lowest = lowest;
     making->sums.levels = highest > lowest ? (highest - lowest) / LOD_STEP + 1 : 1;
@@ -86,16 +104,16 @@ static void choose_levels(struct lod_making *making, const struct extent *all,
 static int find_levels(struct lod_making *making, uint32_t shard)
 {
     const struct run *run = &making->trace->run;
-    uint64_t *track_rows = calloc(run->tracks.count + 1, sizeof *track_rows);
+    struct busy_track *tracks = calloc(run->tracks.count + 1, sizeof *tracks);
     struct extent all = {.events = 0};
-    if (!track_rows)
+    if (!tracks)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu tracks", run->tracks.count);
-    add_shard(making->trace, shard, &all, track_rows);
+    add_shard(making->trace, shard, &all, tracks);
     for (uint32_t i = shard_owned_first(run, shard); i != RUN_NO_SHARD;
          i = shard_owned_next(run, i))
-        add_shard(making->trace, i, &all, track_rows);
-    choose_levels(making, &all, track_rows);
-    free(track_rows);
+        add_shard(making->trace, i, &all, tracks);
+    choose_levels(making, &all, tracks);
+    free(tracks);
     return GAIT_OK;
 }
 
