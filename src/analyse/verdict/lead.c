@@ -45,6 +45,8 @@ void lead_put_parts(const struct verdict_facts *facts, const struct division *di
     struct verdict_part *parts = verdict->parts;
     verdict->part_count = 0;
     verdict->base = division->base;
+    verdict->is_of_devices = division->is_device;
+    verdict->shard = facts->devices.shard;
     for (unsigned i = 0; i <= WORK_KINDS; i++) { // the lead first, then it is passed over
         const enum work_kind work = i ? i - 1 : lead;
         if ((i && work == lead) || (i && !division->by_work[work]) || !division->total_ns)
