@@ -275,12 +275,15 @@ static void fill_device_bar(struct bar *bar, const struct judged_rank *rank, uin
                  each(rank, rank->judged.by_work[device_parts[i].work]), scale_ns);
 }
 
-static enum work_kind work_of_phase(const struct torch_report *torch, const char *name)
+// Phases of gait's have colours of their own.
+static const char *kind_of_phase(const struct torch_report *torch, const char *name)
 {
-    unsigned phase = 0;
-    while (torch && phase < torch->phases.count && strcmp(torch->phases.names[phase], name) != 0)
-        phase++;
-    return torch_judged_work(torch ? phase : TORCH_MOST_PHASES, name);
+    for (unsigned i = 0; torch && i < TORCH_OTHER; i++)
+        if (!strcmp(torch->phases.names[i], name))
+            return name;
+    const bool is_rest =
+        !strcmp(name, host_name("no_phase")) || !strcmp(name, host_name("between"));
+    return sentence_work_id(is_rest ? WORK_UNKNOWN : torch_judged_work(TORCH_MOST_PHASES, name));
 }
 
 static void fill_host_bar(struct bar *bar, const struct run_report *report,
@@ -290,8 +293,7 @@ static void fill_host_bar(struct bar *bar, const struct run_report *report,
     find_host_lines(report, rank, &host);
     snprintf(bar->name, sizeof bar->name, "thread");
     for (size_t i = 0; i < host.count; i++)
-        add_part(bar, host.lines[i].name,
-                 sentence_work_id(work_of_phase(report->torch, host.lines[i].name)),
+        add_part(bar, host.lines[i].name, kind_of_phase(report->torch, host.lines[i].name),
                  host.lines[i].ns, host.total_ns);
 }
 
