@@ -160,7 +160,7 @@ def test_what_takes_most_is_the_verdict_with_its_figures(gait, tmp_path, phase, 
         ("aten::addmm", 2, 20 * MS, "compute-bound", "bfloat16"),
         ("aten::convolution_backward", 2, 20 * MS, "compute-bound", "bfloat16"),
         ("aten::gelu", 2, 20 * MS, "compute-bound", "torch.compile"),
-        ("aten::mul", 2000, 9_000, "host-bound", "larger batches, torch.compile"),
+        ("aten::mul", 2000, 9_000, "host-bound", "torch.compile, fused"),
         ("aten::mul", 2000, 11_000, "compute-bound", "torch.compile"),
     ],
 )

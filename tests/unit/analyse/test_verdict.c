@@ -194,6 +194,10 @@ TEST("verdict: ops that do less than it costs to call them are the host's, but n
     is_int(verdict.tries[0].note, NOTE_TRY_LARGER_OPS_COMPILE);
     known.is_compiled = true;
     is_int(judge_torch(models, 2, &known).tries[0].note, NOTE_TRY_LARGER_OPS);
+    known.resident_bytes = 1; // without it nobody knows whether larger batches would fit
+    is_int(judge_torch(models, 2, &known).tries[0].note, NOTE_TRY_LARGER_BATCHES);
+    known.is_compiled = false;
+    is_int(judge_torch(models, 2, &known).tries[0].note, NOTE_TRY_LARGER_BATCHES_COMPILE);
     known.product_ns = 301; // which libraries do as fast as they can
     is_int(judge_torch(models, 2, &known).number, VERDICT_COMPUTE_BOUND);
     known.product_ns = 0;
