@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/package_path.h"
+#include "analyse/stacks/package_path.h"
 #include "answer/sheet.h"
 #include "base/units.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "analyse/stacks/function_shares.h"
+#include "analyse/stacks/package_path.h"
 #include "analyse/stacks/stack_set.h"
-#include "answer/package_path.h"
 #include "answer/sheet.h"
 #include "base/units.h"
 

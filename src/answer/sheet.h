@@ -36,6 +36,8 @@ enum {
     COLUMN_WRAP = 16,      // text: words that go on below, in their column
     COLUMN_PLACE = 32,     // text: "name (path)", of which the path gives way
     COLUMN_BEGINNING = 64, // text, of a grid: cut at its end, not in the middle
+    COLUMN_GOES = 128,     // text: left out where the line is shorter than tables are made for
+    COLUMN_OF_PAGE = 256,  // text: left out
 };
 
 struct column {

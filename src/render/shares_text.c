@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/package_path.h"
+#include "analyse/stacks/package_path.h"
 #include "answer/sheet.h"
 #include "base/units.h"
 #include "render/plain.h"

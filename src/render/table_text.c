@@ -18,6 +18,7 @@ enum {
     WIDEST = PLAIN_COLUMNS / 2,
     LEAST_NAME = 10, // columns, for less says nothing
     LEAST_PATH = 14, // likewise
+    MOST_COLUMNS = 32,
 };
 
 struct text_table {
@@ -90,6 +91,23 @@ static unsigned line_of(struct text_table *text)
     return all;
 }
 
+// Leaves out what there is no room for. The copy of the table has `columns`.
+static void drop_columns(struct text_table *text, struct table *copy,
+                         struct column columns[MOST_COLUMNS])
+{
+    const unsigned flags = COLUMN_OF_PAGE | (text->columns < PLAIN_COLUMNS ? COLUMN_GOES : 0);
+    if (text->table->count > MOST_COLUMNS)
+        return;
+    *copy = *text->table;
+    copy->columns = columns;
+    for (size_t i = 0; i < copy->count; i++) {
+        columns[i] = text->table->columns[i];
+        if (columns[i].flags & flags)
+            columns[i].label = NULL;
+    }
+    text->table = copy;
+}
+
 // Only where the line is shorter than the one that tables are made for.
 static void narrow(struct text_table *text)
 {
@@ -105,17 +123,17 @@ static void narrow(struct text_table *text)
     text->given = wanted < most ? wanted : most;
 }
 
-// With a width it has blanks behind it, so that more columns can follow.
-static void put_bar(const struct text_table *text, double share, unsigned width)
+// With a width more columns can follow. They need blanks in front of them.
+static void put_bar(const struct text_table *text, double share, unsigned width, bool is_last)
 {
     const unsigned most = width ? width : bar_columns(text->columns);
     const unsigned length = (unsigned)(share * most + 0.5);
-    if (!length && !width)
+    if (!length && is_last)
         return;
     fprintf(text->out, "%*s", GAP, "");
     for (unsigned i = 0; i < length; i++)
         fputc('#', text->out);
-    for (unsigned i = length; i < width; i++)
+    for (unsigned i = length; i < width && !is_last; i++)
         fputc(' ', text->out);
 }
 
@@ -138,8 +156,9 @@ static void put_place(FILE *out, const char *words, unsigned columns)
     free(name);
 }
 
-// `at` is the column where they begin.
-static void put_words(const struct text_table *text, size_t column, const char *words, unsigned at)
+// `at` is the column where they begin. No blanks follow the last ones of a line.
+static void put_words(const struct text_table *text, size_t column, const char *words, unsigned at,
+                      bool is_last)
 {
     const unsigned flags = text->table->columns[column].flags, width = width_of(text, column);
     const unsigned left = text->columns > at + LEAST_PATH ? text->columns - at : LEAST_PATH;
@@ -148,7 +167,8 @@ static void put_words(const struct text_table *text, size_t column, const char *
     else if (flags & COLUMN_WRAP)
         plain_flow(text->out, words, (struct plain_room){text->columns, at, at});
     else if (width)
-        plain_put_middle(text->out, words, width, PLAIN_LEFT); // names often differ at the end
+        plain_put_middle(text->out, words, width, // names often differ at the end
+                         is_last ? PLAIN_BARE : PLAIN_LEFT);
     else if (text->columns < PLAIN_COLUMNS)
         plain_flow(text->out, words, (struct plain_room){text->columns, at, at});
     else // a line may be longer than the screen for what is copied, such as a path
@@ -164,13 +184,13 @@ static void put_name_right(const struct text_table *text, const char *words, uns
 }
 
 static void put_cell(const struct text_table *text, size_t at_column, struct value value,
-                     unsigned at)
+                     unsigned at, bool is_last)
 {
     const struct column *column = &text->table->columns[at_column];
     char room[VALUE_TEXT_BYTES];
     const char *words = value_show(value, column->unit, VALUE_SHORT, room);
     if (column->flags & COLUMN_LEFT)
-        put_words(text, at_column, words, at);
+        put_words(text, at_column, words, at, is_last);
     else if (value_is_number(value)) // never cut: a part of a number is another number
         fprintf(text->out, "%*s", (int)column->width, words);
     else
@@ -182,6 +202,14 @@ static bool is_blank(const struct column *column, struct value value)
     return !column->label ||
            (column->flags & COLUMN_BAR ? !(value_number(value) > 0)
                                        : value.kind == VALUE_TEXT && !*value.text);
+}
+
+static bool has_more_columns(const struct table *table, size_t column)
+{
+    while (++column < table->count)
+        if (table->columns[column].label)
+            return true;
+    return false;
 }
 
 static void put_row(const struct text_table *text, const struct value *cells,
@@ -201,9 +229,10 @@ static void put_row(const struct text_table *text, const struct value *cells,
         const unsigned gap = gap_of(column, is_first);
         fprintf(text->out, "%*s", (int)gap, "");
         if (!(column->flags & COLUMN_BAR))
-            put_cell(text, i, people_rows_cell(table, cells, i), at + gap);
+            put_cell(text, i, people_rows_cell(table, cells, i), at + gap, i + 1 == count);
         else if (!column->width || text->has_bars)
-            put_bar(text, people_rows_bar(rows, cells[i]), i + 1 < count ? column->width : 0);
+            put_bar(text, people_rows_bar(rows, cells[i]),
+                    has_more_columns(table, i) ? column->width : 0, i + 1 == count);
         at += gap + width_of(text, i);
         is_first = false;
     }
@@ -284,9 +313,12 @@ int table_text_put(const struct node *nodes, size_t at, const struct text_look *
                               .table = nodes[at].table,
                               .has_bars = true};
     struct people_rows rows;
+    struct column columns[MOST_COLUMNS];
+    struct table copy;
     int status = people_rows_choose(nodes, at, &rows);
     if (status)
         return status;
+    drop_columns(&text, &copy, columns);
     narrow(&text);
     if (text.table->look == TABLE_GRID) {
         put_grid(&text, &rows);

@@ -89,9 +89,14 @@ def busy(seconds): # of the processor, which samples count, however many want it
     while time.thread_time() < end: pass
 def set_up(): busy(1)
 def measure(): busy(.05)
+class Rows(list):
+    def __getitem__(self, index): return self.augment(super().__getitem__(index))
+    def augment(self, row):
+        busy(.002)
+        return row
 model = torch.nn.Linear(4, 2)
 optimizer = torch.optim.SGD(model.parameters(), .1)
-loader = torch.utils.data.DataLoader([(torch.randn(4), 1)] * 80, batch_size=4)
+loader = torch.utils.data.DataLoader(Rows([(torch.randn(4), 1)] * 80), batch_size=4)
 model(torch.randn(1, 4)).sum().backward()
 set_up()
 for x, y in loader:
@@ -117,6 +122,11 @@ def test_what_is_in_no_phase_is_asked_of_the_steps_alone(gait, tmp_path):
     assert totals.get("set_up", 0) < 0.01 * steps["samples"]
     assert totals["measure"] + totals.get("forward", 0) > 0.6 * steps["samples"]
     assert "  see: gait leaf --phase other run\n" in gait("report", "run").stdout
+    where = json.loads(gait("report", "--json", "run").stdout)["where"]
+    for phase, least in (("input", 0.5), ("other", 0.6), ("start-up", 0.1)):
+        lines = [row for row in where if row["phase"] == phase]
+        assert {row["file"] for row in lines} == {str(tmp_path / "train.py")}
+        assert sum(row["share"] for row in lines if row["function"] == "busy") > least, phase
 
 
 HOLDS = """

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyse/job/inventory.h"
+#include "analyse/job/process_lives.h"
 #include "analyse/ledger/torch_ledger.h"
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/steps/training_thread.h"
@@ -29,9 +30,11 @@ struct finding {
     const char *phase;
     bool *is_phase, *was_seen; // of a site
     uint32_t site_count;
-    struct intervals *into; // of the training thread that is read
-    unsigned number;        // of the phase among those of PyTorch, or NO_NUMBER
+    struct intervals *into[PLACE_COUNT]; // of the training thread that is read; NULL: not asked for
+    const struct process_lives *lives;   // NULL: no part of the run is asked for
+    unsigned number;                     // the place of the phase, or NO_NUMBER; of steps any
     bool is_steps;
+    bool is_of_steps; // windows that are split are steps: what is `other` counts there
 };
 
 // Phases that could have been asked for, for the words of a failure.
@@ -78,9 +81,9 @@ const struct intervals *phase_times_of(const struct phase_times *times, const ch
     return thread ? &thread->times : NULL;
 }
 
-static int thread_of(struct finding *finding, uint32_t track, struct intervals **ret_times)
+static int thread_of(const struct finding *finding, struct phase_times *times, uint32_t track,
+                     struct intervals **ret_times)
 {
-    struct phase_times *times = finding->times;
     struct gait_track_info info;
     struct gait_shard_info shard;
     int status = gait_trace_track(finding->trace, track, &info);
@@ -119,7 +122,7 @@ static int see_spans(const struct gait_batch *batch, void *context)
         if (!finding->is_phase[site])
             continue;
         if (!periods)
-            status = thread_of(finding, batch->track, &periods);
+            status = thread_of(finding, finding->times, batch->track, &periods);
         if (status == 0)
             status = intervals_add(periods, batch->start_ns[row],
                                    end_of(batch->start_ns[row], batch->duration_ns[row]));
@@ -131,7 +134,7 @@ static int see_steps(const struct gait_batch *batch, void *context)
 {
     struct finding *finding = context;
     struct intervals *periods;
-    int status = batch->rows ? thread_of(finding, batch->track, &periods) : 0;
+    int status = batch->rows ? thread_of(finding, finding->times, batch->track, &periods) : 0;
     for (size_t row = 0; row < batch->rows && status == 0; row++)
         status = intervals_add(periods, batch->start_ns[row],
                                end_of(batch->start_ns[row], batch->duration_ns[row]));
@@ -172,12 +175,24 @@ static int find_spans(struct finding *finding, struct known *known)
     return status;
 }
 
+static int add_piece(struct intervals *into, const struct torch_piece *piece)
+{
+    return into ? intervals_add(into, piece->start_ns, piece->start_ns + (int64_t)piece->ns)
+                : GAIT_OK;
+}
+
 static int take_piece(const struct torch_piece *piece, void *context)
 {
     const struct finding *finding = context;
-    return piece->phase == finding->number
-               ? intervals_add(finding->into, piece->start_ns, piece->start_ns + (int64_t)piece->ns)
+    return (piece->phase == TORCH_OTHER) == finding->is_of_steps
+               ? add_piece(finding->into[piece->phase], piece)
                : GAIT_OK;
+}
+
+static int take_part(enum run_part part, const struct torch_piece *piece, void *context)
+{
+    const struct finding *finding = context;
+    return add_piece(finding->into[PLACE_PARTS + part], piece);
 }
 
 static int steps_as_windows(const struct training_thread *thread, struct intervals *windows)
@@ -192,24 +207,42 @@ static int steps_as_windows(const struct training_thread *thread, struct interva
 // All that the thread did is one window: a phase lasts outside of steps too. But there all
 // the imports would be `other`, which is asked for what the steps lost in no phase.
 static int split_thread(struct finding *finding, const struct training_thread *thread,
-                        int64_t end_ns)
+                        const struct gait_shard_info *shard, uint32_t index)
 {
-    const struct hook_fact *first = thread->facts.rows;
-    struct intervals windows = {.count = 0};
-    int status = 0;
-    if (!thread->facts.count)
-        return 0;
-    if (finding->number == TORCH_OTHER && thread->steps.count)
-        status = steps_as_windows(thread, &windows);
-    else if (first->start_ns < end_ns)
-        status = intervals_add(&windows, first->start_ns, end_ns);
-    if (status == 0)
-        status = torch_ledger_split(thread, &windows, take_piece, finding);
-    intervals_finish(&windows);
+    struct intervals steps = {.count = 0};
+    int status = steps_as_windows(thread, &steps);
+    for (int i = 0; i < 2 && status == 0 && thread->facts.count; i++) {
+        if (!finding->lives && i != (finding->number == TORCH_OTHER))
+            continue;
+        struct interval all = {thread->facts.rows[0].start_ns, shard->end_ns};
+        const struct intervals whole = {&all, all.start_ns < all.end_ns, 1};
+        finding->is_of_steps = i;
+        status =
+            torch_ledger_split(thread, i && steps.count ? &steps : &whole, take_piece, finding);
+    }
+    if (status == 0 && finding->lives) {
+        const struct process_life *life = &finding->lives->rows[index];
+        const struct interval lived = {life->start_ns, life->end_ns};
+        status = run_parts_each(thread, &steps, &lived, take_part, finding);
+    }
+    intervals_finish(&steps);
     return status;
 }
 
-static int read_training(struct finding *finding, const struct inventory *survey, uint32_t index)
+// Threads for whatever is asked for.
+static int begin_training(struct finding *finding, unsigned phases, uint32_t track)
+{
+    int status = 0;
+    if (!finding->lives)
+        return thread_of(finding, finding->times, track, &finding->into[finding->number]);
+    for (unsigned i = 0; i < PLACE_COUNT && status == 0; i++)
+        if (i < phases || i >= PLACE_PARTS)
+            status = thread_of(finding, &finding->times[i], track, &finding->into[i]);
+    return status;
+}
+
+static int read_training(struct finding *finding, const struct inventory *survey, unsigned phases,
+                         uint32_t index)
 {
     struct training_thread thread;
     struct gait_shard_info shard;
@@ -218,14 +251,14 @@ static int read_training(struct finding *finding, const struct inventory *survey
         return 0;
     int status = gait_trace_shard(finding->trace, index, &shard);
     if (status == 0)
-        status = thread_of(finding, track, &finding->into);
+        status = begin_training(finding, phases, track);
     if (status)
         return status;
     training_thread_init(&thread);
     status = training_thread_read(&thread, finding->trace, survey, track);
     if (status == 0)
-        status = finding->is_steps ? steps_as_windows(&thread, finding->into)
-                                   : split_thread(finding, &thread, shard.end_ns);
+        status = finding->is_steps ? steps_as_windows(&thread, finding->into[finding->number])
+                                   : split_thread(finding, &thread, &shard, index);
     training_thread_finish(&thread);
     return status;
 }
@@ -245,14 +278,15 @@ static int find_torch(struct finding *finding, struct known *known)
                 finding->number = i;
         }
         for (uint32_t i = 0; i < survey.shard_count && status == 0; i++)
-            if (finding->number != NO_NUMBER || finding->is_steps)
-                status = read_training(finding, &survey, i);
+            if (finding->number != NO_NUMBER || finding->lives)
+                status = read_training(finding, &survey, phases.count, i);
     }
     inventory_finish(&survey);
     torch_phases_finish(&phases);
     return status;
 }
 
+// Joins them. Whether any lasts.
 static bool is_found(const struct phase_times *times)
 {
     bool has_any = false;
@@ -284,11 +318,12 @@ static int refuse(const struct known *known, const char *phase)
 
 static int find_times(struct phase_times *times, struct gait_trace *trace, const char *phase)
 {
+    const bool is_steps = !strcmp(phase, STEPS);
     struct finding finding = {.times = times,
                               .trace = trace,
                               .phase = phase,
-                              .number = NO_NUMBER,
-                              .is_steps = !strcmp(phase, STEPS),
+                              .number = is_steps ? 0 : NO_NUMBER,
+                              .is_steps = is_steps,
                               .site_count = gait_trace_site_count(trace)};
     struct known known = {.count = 0};
     int status = find_torch(&finding, &known);
@@ -325,6 +360,18 @@ int phase_times_find_by_shard(struct phase_times *times, struct gait_trace *trac
 {
     *times = (struct phase_times){.is_by_shard = true};
     return find_times(times, trace, phase);
+}
+
+int phase_times_find_all(struct phase_times times[PLACE_COUNT], struct gait_trace *trace,
+                         const struct process_lives *lives)
+{
+    struct finding finding = {.times = times, .trace = trace, .phase = "", .lives = lives};
+    struct known known = {.count = 0};
+    memset(times, 0, PLACE_COUNT * sizeof *times);
+    const int status = find_torch(&finding, &known);
+    for (unsigned i = 0; i < PLACE_COUNT && status == 0; i++)
+        is_found(&times[i]);
+    return status;
 }
 
 uint64_t phase_times_hit(const struct intervals *periods, const struct phase_looks *looks)

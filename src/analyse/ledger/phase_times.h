@@ -9,7 +9,11 @@
 
 #include <gait/trace.h>
 
+#include "analyse/ledger/run_parts.h"
+#include "analyse/ledger/torch_phases.h"
 #include "analyse/time/intervals.h"
+
+struct process_lives;
 
 struct phase_thread {
     const char *host; // of the trace
@@ -30,6 +34,16 @@ GAIT_CHECK int phase_times_find(struct phase_times *times, struct gait_trace *tr
 // The same, by shard.
 GAIT_CHECK int phase_times_find_by_shard(struct phase_times *times, struct gait_trace *trace,
                                          const char *phase);
+
+// The places of a PyTorch run: the phases of its ledger, by number, and behind them the parts of
+// the run outside of its steps.
+enum { PLACE_PARTS = TORCH_MOST_PHASES, PLACE_COUNT = PLACE_PARTS + RUN_PART_COUNT };
+
+// All of them in one reading, each as phase_times_find() has it; those where no thread was are
+// empty. To be finished one by one, also where it fails.
+GAIT_CHECK int phase_times_find_all(struct phase_times times[PLACE_COUNT], struct gait_trace *trace,
+                                    const struct process_lives *lives);
+
 void phase_times_finish(struct phase_times *times); // takes NULL and a zeroed struct
 
 // NULL: that thread never was in it.

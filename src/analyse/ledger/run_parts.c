@@ -15,11 +15,12 @@ const char *const run_part_names[RUN_PART_COUNT] = {
 };
 
 struct gaps {
-    struct run_parts *parts;
+    run_parts_visit *visit;
+    void *context;
     size_t last; // number of the gap behind the last step
 };
 
-static int add_piece(const struct torch_piece *piece, void *context)
+static int visit_piece(const struct torch_piece *piece, void *context)
 {
     const struct gaps *gaps = context;
     enum run_part part = RUN_BETWEEN;
@@ -31,33 +32,47 @@ static int add_piece(const struct torch_piece *piece, void *context)
         part = RUN_CHECKPOINT;
     else if (piece->window == gaps->last)
         part = RUN_AFTER;
-    gaps->parts->parts[part] += piece->ns;
-    return GAIT_OK;
+    return gaps->visit(part, piece, gaps->context);
 }
 
-int run_parts_find(struct run_parts *parts, const struct training_thread *thread,
-                   const struct intervals *steps, const struct interval *life)
+int run_parts_each(const struct training_thread *thread, const struct intervals *steps,
+                   const struct interval *life, run_parts_visit *visit, void *context)
 {
     const size_t count = steps->count;
-    *parts = (struct run_parts){.total_ns = 0};
     if (!count)
         return GAIT_OK;
     struct intervals between = {.count = count + 1, .capacity = count + 1};
     between.rows = malloc((count + 1) * sizeof *between.rows);
     if (!between.rows)
         return fail(GAIT_ERR_MEMORY, "no memory for what lies between %zu steps", count);
-    const struct interval *first = &steps->rows[0], *last = &steps->rows[count - 1];
-    int64_t at_ns = life->start_ns < first->start_ns ? life->start_ns : first->start_ns;
-    int64_t end_ns = time_later(life->end_ns, last->end_ns);
-    parts->total_ns = (uint64_t)end_ns - (uint64_t)at_ns;
+    int64_t at_ns = time_earlier(life->start_ns, steps->rows[0].start_ns);
     for (size_t i = 0; i < count; i++) {
         between.rows[i] = (struct interval){at_ns, steps->rows[i].start_ns};
         at_ns = steps->rows[i].end_ns;
-        parts->parts[RUN_STEPS] += (uint64_t)at_ns - (uint64_t)steps->rows[i].start_ns;
     }
-    between.rows[count] = (struct interval){at_ns, end_ns};
-    struct gaps gaps = {parts, count};
-    const int status = torch_ledger_split(thread, &between, add_piece, &gaps);
+    between.rows[count] = (struct interval){at_ns, time_later(life->end_ns, at_ns)};
+    struct gaps gaps = {visit, context, count};
+    const int status = torch_ledger_split(thread, &between, visit_piece, &gaps);
     free(between.rows);
+    return status;
+}
+
+static int add_piece(enum run_part part, const struct torch_piece *piece, void *context)
+{
+    struct run_parts *parts = context;
+    parts->parts[part] += piece->ns;
+    return GAIT_OK;
+}
+
+int run_parts_find(struct run_parts *parts, const struct training_thread *thread,
+                   const struct intervals *steps, const struct interval *life)
+{
+    *parts = (struct run_parts){.total_ns = 0};
+    const int status = run_parts_each(thread, steps, life, add_piece, parts);
+    for (size_t i = 0; i < steps->count; i++)
+        parts->parts[RUN_STEPS] +=
+            (uint64_t)steps->rows[i].end_ns - (uint64_t)steps->rows[i].start_ns;
+    for (size_t i = 0; i < RUN_PART_COUNT; i++) // the gaps and the steps are the life, whole
+        parts->total_ns += parts->parts[i];
     return status;
 }

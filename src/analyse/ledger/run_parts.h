@@ -27,9 +27,17 @@ struct run_parts {
 
 struct interval;
 struct intervals;
+struct torch_piece;
 struct training_thread;
 
-// `steps` are those of the thread, in order and apart; without any all is 0.
+// What lies outside of the steps, piece by piece: no part is RUN_STEPS. Not 0 stops.
+typedef int run_parts_visit(enum run_part part, const struct torch_piece *piece, void *context);
+
+// `steps` are those of the thread, in order and apart; without any nothing is visited.
+GAIT_CHECK int run_parts_each(const struct training_thread *thread, const struct intervals *steps,
+                              const struct interval *life, run_parts_visit *visit, void *context);
+
+// Without steps all is 0.
 GAIT_CHECK int run_parts_find(struct run_parts *parts, const struct training_thread *thread,
                               const struct intervals *steps, const struct interval *life);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/stacks/package_path.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -30,6 +31,8 @@ static const char *group_of(struct making *making, const struct stack_entry *ent
         return entry->process;
     if (by == LEAF_BY_THREAD)
         return entry->thread;
+    if (by == LEAF_BY_PLACE)
+        return making->options->places[entry->place];
     if (by == LEAF_BY_NOTHING || entry->rank < 0)
         return "";
     const int bytes = snprintf(words, sizeof words, "%lld", (long long)entry->rank);
@@ -54,11 +57,16 @@ static int mark_frames(struct making *making)
         if (!is_code(&set->frames[i], options))
             continue;
         making->marks[i] = IS_CODE;
-        if (!options->library || strstr(set->frames[i].path, options->library))
+        if (options->is_of_user
+                ? package_path_is_users(set->frames[i].path)
+                : !options->library || strstr(set->frames[i].path, options->library))
             making->marks[i] |= IS_IN_LIBRARY;
     }
     return 0;
 }
+
+// Of a sample in which there is no function of the user.
+static const struct stack_frame nobodys = {.name = "", .path = ""};
 
 static int add_row(struct making *making, const struct stack_entry *entry)
 {
@@ -72,7 +80,7 @@ static int add_row(struct making *making, const struct stack_entry *entry)
         if (mark && !row.leaf)
             row.leaf = frame;
         if (mark & IS_IN_LIBRARY) {
-            row.library = options->library ? frame : NULL;
+            row.library = options->library || options->is_of_user ? frame : NULL;
             break;
         }
     }
@@ -80,6 +88,8 @@ static int add_row(struct making *making, const struct stack_entry *entry)
         report->left_out += entry->count * entry->times;
         return 0;
     }
+    if (options->is_of_user)
+        row.leaf = row.library ? row.library : &nobodys;
     row.group = group_of(making, entry);
     if (!row.group)
         return GAIT_ERR_MEMORY; // the story is told

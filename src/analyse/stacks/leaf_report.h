@@ -11,13 +11,15 @@
 
 #include "analyse/stacks/stack_set.h"
 
-enum leaf_group { LEAF_BY_NOTHING, LEAF_BY_PROCESS, LEAF_BY_RANK, LEAF_BY_THREAD };
+enum leaf_group { LEAF_BY_NOTHING, LEAF_BY_PROCESS, LEAF_BY_RANK, LEAF_BY_THREAD, LEAF_BY_PLACE };
 
 struct leaf_options {
     const char *library;  // a part of its paths; NULL: no library
+    bool is_of_user;      // in place of both the innermost one of the user's own code
     bool is_aggregated;   // equal rows become one
     bool without_modules; // frames named <module> are left out, as itwinai does
     enum leaf_group by;
+    const char *const *places; // their names, with LEAF_BY_PLACE
 };
 
 struct leaf_row {

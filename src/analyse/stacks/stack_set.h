@@ -32,6 +32,7 @@ struct stack_entry {
     const char *process, *thread; // that it is of; "" where nobody says
     const char *host;             // of a recording; NULL: not told
     int64_t rank;                 // -1: not told
+    unsigned place;               // of those that were asked for in one reading
 };
 
 // Who has which rank, as the recordings of the ranks say.
@@ -84,6 +85,12 @@ GAIT_CHECK int stack_set_add_run(struct stack_set *set, struct run *run);
 // The samples that a thread had while it was in `phase`, see phase_times.h.
 GAIT_CHECK int stack_set_add_phase(struct stack_set *set, struct gait_trace *trace,
                                    const char *phase);
+
+struct phase_times;
+
+// The same for many phases in one reading: entries are of a place among them.
+GAIT_CHECK int stack_set_add_places(struct stack_set *set, struct gait_trace *trace,
+                                    const struct phase_times *places, unsigned count);
 
 // One sampler looks at all processes of a node: which of them is which rank, the
 // recordings beside it tell, once all are read.

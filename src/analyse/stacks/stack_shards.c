@@ -26,10 +26,11 @@ struct taking {
     struct stack_set *set;
     struct run *run;
     const struct stack_rows *stacks;
-    uint32_t *numbers;               // of the set's frames + 1, by stack id
-    uint32_t **by_track;             // entries + 1 by track and stack id: equal samples become one
-    const struct phase_times *times; // that are asked for, NULL: all
-    struct waiting *waiting;         // of a track
+    uint32_t *numbers;   // of the set's frames + 1, by stack id
+    uint32_t **by_track; // of a place, by track: entries + 1 by stack id; equal samples become one
+    const struct phase_times *places; // that are asked for, NULL: all there is
+    unsigned place_count;             // 1 of all there is
+    struct waiting *waiting;          // of a track
     size_t track_count;
     const char *host;
     const char *process; // whom it is about, where its stacks do not say
@@ -56,11 +57,14 @@ static const char *track_words(struct stack_set *set, const struct gait_track_in
     return text ? text : "";
 }
 
-static int add_stack(struct taking *taking, const struct stack_sample *sample)
+static int add_stack(struct taking *taking, const struct stack_sample *sample, unsigned place)
 {
     struct stack_set *set = taking->set;
-    struct stack_entry entry = {
-        .first = set->id_count, .count = sample->weight, .process = taking->process, .thread = ""};
+    struct stack_entry entry = {.first = set->id_count,
+                                .count = sample->weight,
+                                .process = taking->process,
+                                .thread = "",
+                                .place = place};
     for (uint32_t at = sample->stack; at && entry.depth < STACK_DEPTH_LIMIT;
          at = taking->stacks->rows[at].parent) {
         uint32_t id = 0;
@@ -88,14 +92,11 @@ static int add_stack(struct taking *taking, const struct stack_sample *sample)
     return stack_set_push(set, &entry);
 }
 
-static int take_sample(void *context, const struct stack_sample *sample)
+static int take_at(struct taking *taking, const struct stack_sample *sample, unsigned place)
 {
-    struct taking *taking = context;
     if (!sample->stack || sample->stack >= taking->stacks->count || !sample->weight)
         return 0;
-    if (!taking->times && sample_word_has(sample->state, SAMPLE_ASIDE))
-        return 0;
-    uint32_t **slots = &taking->by_track[sample->track];
+    uint32_t **slots = &taking->by_track[place * taking->track_count + sample->track];
     if (!*slots)
         *slots = calloc(taking->stacks->count, sizeof **slots);
     if (!*slots)
@@ -106,7 +107,7 @@ static int take_sample(void *context, const struct stack_sample *sample)
         taking->set->entries[(*slots)[sample->stack] - 1].count +=
             stack_set_take(taking->set, sample->weight);
     else
-        status = add_stack(taking, sample);
+        status = add_stack(taking, sample, place);
     if (status)
         return status;
     if (!(*slots)[sample->stack])
@@ -114,6 +115,11 @@ static int take_sample(void *context, const struct stack_sample *sample)
     if (sample_word_state(sample->state) == SAMPLE_BLOCKED)
         taking->set->blocked += taking->set->samples - before;
     return 0;
+}
+
+static int take_sample(void *context, const struct stack_sample *sample)
+{
+    return sample_word_has(sample->state, SAMPLE_ASIDE) ? 0 : take_at(context, sample, 0);
 }
 
 static int64_t later(int64_t start_ns, double ns)
@@ -138,17 +144,22 @@ static struct phase_looks looks_of(const struct taking *taking, const struct wai
                                 count};
 }
 
-// Adds those of the waiting sample's rounds that were in the phase.
+// Adds those of the waiting sample's rounds that were in a place.
 static int settle(struct taking *taking, struct waiting *waiting, int64_t next_ns)
 {
     struct stack_sample sample = waiting->sample;
+    int status = 0;
     if (!sample.weight)
         return 0;
     const struct phase_looks looks = looks_of(taking, waiting, next_ns);
     const int64_t tid = taking->run->tracks.tracks[sample.track].info.tid;
-    sample.weight = phase_times_hit(phase_times_of(taking->times, taking->host, tid), &looks);
+    for (unsigned i = 0; i < taking->place_count && status == 0; i++) {
+        sample.weight =
+            phase_times_hit(phase_times_of(&taking->places[i], taking->host, tid), &looks);
+        status = take_at(taking, &sample, i);
+    }
     waiting->sample.weight = 0;
-    return take_sample(taking, &sample);
+    return status;
 }
 
 static int take_timed(void *context, const struct stack_sample *sample)
@@ -187,7 +198,7 @@ static const char *process_words(struct stack_set *set, const struct run_shard *
 }
 
 static int add_shard(struct stack_set *set, struct run *run, uint32_t index,
-                     const struct phase_times *times)
+                     const struct phase_times *places, unsigned place_count)
 {
     struct stack_rows stacks;
     int status = stack_rows_load(&stacks, run, index);
@@ -199,9 +210,10 @@ static int add_shard(struct stack_set *set, struct run *run, uint32_t index,
                             .run = run,
                             .stacks = &stacks,
                             .numbers = calloc(stacks.count + 1, sizeof(uint32_t)),
-                            .by_track = calloc(tracks + 1, sizeof(uint32_t *)),
-                            .times = times,
-                            .waiting = calloc(times ? tracks + 1 : 1, sizeof(struct waiting)),
+                            .by_track = calloc(tracks * place_count + 1, sizeof(uint32_t *)),
+                            .places = places,
+                            .place_count = place_count,
+                            .waiting = calloc(places ? tracks + 1 : 1, sizeof(struct waiting)),
                             .track_count = tracks,
                             .host = run->shards[index]->info.host,
                             .process = process_words(set, run->shards[index]),
@@ -210,9 +222,9 @@ static int add_shard(struct stack_set *set, struct run *run, uint32_t index,
     if (!taking.numbers || !taking.by_track || !taking.waiting)
         status = fail(GAIT_ERR_MEMORY, "no memory for stacks");
     else
-        status = times ? take_all_timed(&taking, index)
-                       : stack_rows_samples(run, index, take_sample, &taking);
-    for (size_t i = 0; taking.by_track && i < tracks; i++)
+        status = places ? take_all_timed(&taking, index)
+                        : stack_rows_samples(run, index, take_sample, &taking);
+    for (size_t i = 0; taking.by_track && i < tracks * place_count; i++)
         free(taking.by_track[i]);
     free(taking.waiting);
     free(taking.by_track);
@@ -256,7 +268,17 @@ int stack_set_add_run(struct stack_set *set, struct run *run)
 {
     int status = add_ranks(set, run);
     for (uint32_t i = 0; i < run->shard_count && status == 0; i++)
-        status = add_shard(set, run, i, NULL);
+        status = add_shard(set, run, i, NULL, 1);
+    return status;
+}
+
+int stack_set_add_places(struct stack_set *set, struct gait_trace *trace,
+                         const struct phase_times *places, unsigned count)
+{
+    int status = add_ranks(set, &trace->run);
+    for (uint32_t i = 0; i < trace->run.shard_count && status == 0; i++)
+        status = add_shard(set, &trace->run, i, places, count);
+    stack_set_settle_ranks(set);
     return status;
 }
 
@@ -266,10 +288,7 @@ int stack_set_add_phase(struct stack_set *set, struct gait_trace *trace, const c
     int status = phase_times_find(&times, trace, phase);
     if (status)
         return status;
-    status = add_ranks(set, &trace->run);
-    for (uint32_t i = 0; i < trace->run.shard_count && status == 0; i++)
-        status = add_shard(set, &trace->run, i, &times);
+    status = stack_set_add_places(set, trace, &times, 1);
     phase_times_finish(&times);
-    stack_set_settle_ranks(set);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyse/report/run_report.h"
+#include "analyse/report/run_where.h"
 #include "analyse/report/torch_report.h"
 #include "answer/answer_parts.h"
 #include "answer/device/device_table.h"
@@ -31,6 +32,8 @@ enum {
     MOST_THREADS = 8,
     MOST_DROPS = 4,
     MOST_DAMAGE = 3,
+    MOST_LINES = 3,     // of a phase
+    LEAST_SAMPLES = 10, // of a phase: a half of 10 is known to ± 16 %
 };
 
 // What an answer is made from, and the sheet that it goes on.
@@ -39,6 +42,7 @@ struct making {
     const struct run_report *report;
     const struct gait_trace *trace;
     const char *path;
+    struct run_where where;
 };
 
 static void put_title(const struct making *making)
@@ -216,29 +220,36 @@ static void put_curve(const struct making *making)
     sheet_series(making->sheet, curve->count > 1 ? &series : &data, points, curve->count);
 }
 
-enum { LEDGER_COLUMNS = 5 };
+enum { LEDGER_COLUMNS = 7 };
 
-#define LEDGER(each)                                                                               \
+// Where samples tell of the code, it takes the room of the totals, which are so many steps.
+#define LEDGER(name_width, of_total, each, code)                                                   \
     {                                                                                              \
-        {.key = "name", .label = "", .width = 30, .flags = COLUMN_LEFT},                           \
+        {.key = "name", .label = "", .width = (name_width), .flags = COLUMN_LEFT},                 \
             {.key = "total_ns",                                                                    \
              .label = "total",                                                                     \
              .unit = UNIT_NS,                                                                      \
              .width = 10,                                                                          \
-             .flags = COLUMN_SUMS},                                                                \
+             .flags = COLUMN_SUMS | (of_total)},                                                   \
             {.label = (each), .unit = UNIT_NS, .width = 11, .flags = COLUMN_SUMS},                 \
             {.key = "share",                                                                       \
              .label = "share",                                                                     \
              .unit = UNIT_SHARE,                                                                   \
              .width = 9,                                                                           \
              .flags = COLUMN_SUMS},                                                                \
+            {.label = "", .width = (code) ? 8 : 0, .flags = COLUMN_BAR | COLUMN_SUMS},             \
+            {.label = (code), .width = 23, .flags = COLUMN_LEFT | COLUMN_GOES},                    \
         {                                                                                          \
-            .label = "", .flags = COLUMN_BAR | COLUMN_SUMS                                         \
+            .label = (code) ? "" : NULL, .unit = UNIT_SHARE, .width = 7, .flags = COLUMN_GOES      \
         }                                                                                          \
     }
-static const struct column of_steps[LEDGER_COLUMNS] = LEDGER("a step");
-static const struct column of_spans[LEDGER_COLUMNS] = LEDGER("a span");
-static const struct column of_run[LEDGER_COLUMNS] = LEDGER("");
+#define CODE "where in your code"
+static const struct column of_steps[LEDGER_COLUMNS] = LEDGER(30, 0, "a step", NULL);
+static const struct column of_spans[LEDGER_COLUMNS] = LEDGER(30, 0, "a span", NULL);
+static const struct column of_run[LEDGER_COLUMNS] = LEDGER(30, 0, "", NULL);
+static const struct column of_steps_code[LEDGER_COLUMNS] =
+    LEDGER(14, COLUMN_OF_PAGE, "a step", CODE);
+static const struct column of_run_code[LEDGER_COLUMNS] = LEDGER(14, 0, NULL, CODE);
 #define LEDGER_TABLE(of)                                                                           \
     {.key = "phases",                                                                              \
      .heading = "",                                                                                \
@@ -250,19 +261,70 @@ static const struct column of_run[LEDGER_COLUMNS] = LEDGER("");
 static const struct table ledger_of_steps = LEDGER_TABLE(of_steps);
 static const struct table ledger_of_spans = LEDGER_TABLE(of_spans);
 static const struct table ledger_of_run = LEDGER_TABLE(of_run);
+static const struct table ledger_of_steps_code = LEDGER_TABLE(of_steps_code);
+static const struct table ledger_of_run_code = LEDGER_TABLE(of_run_code);
+
+// "train.py:6 augment"; of a module only the line. Of a few samples the share says nothing.
+// Gives that share.
+static struct value name_code(const struct run_where *where, const char *phase, char *out,
+                              size_t room)
+{
+    const struct leaf_row *line = run_where_line(where, phase, 0);
+    const uint64_t samples = run_where_samples(where, phase);
+    if (!line || samples < LEAST_SAMPLES)
+        return value_text("");
+    const bool is_module = !strcmp(line->leaf->name, "<module>");
+    snprintf(out, room, "%.200s:%" PRId32 "%s%.200s", file_name_of(line->leaf->path),
+             line->leaf->line, is_module ? "" : " ", is_module ? "" : line->leaf->name);
+    return value_share(line->count, samples);
+}
+
+static const struct table *ledger_table(const struct making *making)
+{
+    const struct torch_report *torch = making->report->torch;
+    bool has_code = false;
+    char words[500];
+    for (unsigned i = 0; torch && i < torch->phases.count && !has_code; i++)
+        has_code =
+            value_is_number(name_code(&making->where, torch->phases.names[i], words, sizeof words));
+    if (making->report->steps.count)
+        return has_code ? &ledger_of_steps_code : &ledger_of_steps;
+    if (!torch)
+        return &ledger_of_spans;
+    return has_code ? &ledger_of_run_code : &ledger_of_run;
+}
+
+// "1,346 samples" that the shares are of, together.
+static void name_samples(const struct making *making, char *out, size_t room)
+{
+    const struct torch_report *torch = making->report->torch;
+    uint64_t samples = 0;
+    for (unsigned i = 0; torch && i < torch->phases.count; i++)
+        samples += run_where_samples(&making->where, torch->phases.names[i]);
+    if (samples)
+        snprintf(out, room, "%s sample%s", units_count(samples).text, units_plural(samples));
+}
 
 static void put_phase(const struct making *making, const struct phase *phase, unsigned flags)
 {
     const uint64_t steps = making->report->steps.count;
+    char words[500] = "";
     // steps are the same of all phases, so that their shares of one add up; spans are not
     struct value each =
         steps ? value_uint(phase->total_ns / steps) : value_mean(phase->total_ns, phase->parts);
     if (each.kind == VALUE_NONE)
         each = value_text("");
+    const struct value code = name_code(&making->where, phase->name, words, sizeof words);
+    if (flags & ROW_TOTAL)
+        name_samples(making, words, sizeof words);
     const struct value cells[LEDGER_COLUMNS] = {
-        value_text(phase->name), value_uint(phase->total_ns), each,
+        value_text(phase->name),
+        value_uint(phase->total_ns),
+        each,
         value_share(phase->total_ns, making->report->ledger.total_ns),
-        flags & ROW_TOTAL ? value_none() : value_uint(phase->total_ns)};
+        flags & ROW_TOTAL ? value_none() : value_uint(phase->total_ns),
+        value_text(words),
+        code};
     sheet_row(making->sheet, cells, flags);
 }
 
@@ -305,9 +367,7 @@ static void put_ledger(const struct making *making)
         sheet_put(sheet, "total_ns", value_uint(report->ledger.total_ns));
         snprintf(heading, sizeof heading, "Time of the run (thread %" PRId64 ")", thread->info.tid);
     }
-    sheet_table(sheet, report->steps.count ? &ledger_of_steps
-                       : report->torch     ? &ledger_of_run
-                                           : &ledger_of_spans);
+    sheet_table(sheet, ledger_table(making));
     sheet_heading(sheet, heading);
     put_phases(making);
     sheet_end(sheet);
@@ -318,6 +378,34 @@ static void put_ledger(const struct making *making)
         snprintf(text, sizeof text, "no phases: %.380s", report->ledger_failure);
         sheet_say(sheet, SAY_PARAGRAPH, text);
     }
+}
+
+// Of a phase the first lines, those of the run outside of its steps behind them.
+static void put_where(const struct making *making)
+{
+    static const struct column columns[] = {
+        {.key = "phase", .label = "", .flags = COLUMN_LEFT},
+        {.key = "file", .label = "file", .flags = COLUMN_LEFT},
+        {.key = "line", .label = "line"},
+        {.key = "function", .label = "function", .flags = COLUMN_LEFT},
+        {.key = "samples", .label = "samples", .unit = UNIT_COUNT},
+        {.key = "share", .label = "of phase", .unit = UNIT_SHARE},
+    };
+    static const struct table data = {.key = "where", COLUMNS_ARE(columns)};
+    static const struct table table = {
+        .key = "where", .heading = "Where in your code", COLUMNS_ARE(columns), .is_of_page = true};
+    const struct run_where *where = &making->where;
+    sheet_table(making->sheet, where->lines.count ? &table : &data);
+    for (unsigned i = 0; i < PLACE_COUNT; i++) {
+        const char *name = where->places[i];
+        const struct leaf_row *row;
+        for (size_t n = 0; name && n < MOST_LINES && (row = run_where_line(where, name, n)); n++)
+            SHEET_ROW(making->sheet, value_text(name), value_text(row->leaf->path),
+                      value_int(row->leaf->line), value_text(row->leaf->name),
+                      value_uint(row->count),
+                      value_share(row->count, run_where_samples(where, name)));
+    }
+    sheet_end(making->sheet);
 }
 
 // --- threads ---------------------------------------------------------------------------
@@ -547,6 +635,7 @@ static int put_all(const struct making *making)
     put_curve(making);
     sheet_fold(sheet, screen_put_step(sheet, report));
     put_ledger(making);
+    put_where(making);
     sheet_fold(sheet, false);
     screen_put_ranks(sheet, report);
     screen_say_run(sheet, report);
@@ -570,14 +659,17 @@ static int put_all(const struct making *making)
     return answer_put_identity(making->sheet, making->trace, true);
 }
 
-int report_answer_make(const struct run_report *report, const struct gait_trace *trace,
-                       const char *path, struct sheet **ret_sheet)
+int report_answer_make(const struct run_report *report, struct gait_trace *trace, const char *path,
+                       struct sheet **ret_sheet)
 {
     struct making making = {.report = report, .trace = trace, .path = path};
     int status = sheet_new(&making.sheet);
     if (status)
         return status;
-    status = put_all(&making);
+    status = run_where_make(&making.where, report, trace);
+    if (!status)
+        status = put_all(&making);
+    run_where_finish(&making.where);
     *ret_sheet = making.sheet;
     return status ? status : sheet_status(making.sheet);
 }

@@ -11,7 +11,7 @@ struct run_report;
 struct sheet;
 
 // `path` is the run as the user typed it.
-GAIT_CHECK int report_answer_make(const struct run_report *report, const struct gait_trace *trace,
+GAIT_CHECK int report_answer_make(const struct run_report *report, struct gait_trace *trace,
                                   const char *path, struct sheet **ret_sheet);
 
 #endif

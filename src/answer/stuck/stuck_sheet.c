@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "answer/package_path.h"
+#include "analyse/stacks/package_path.h"
 
 enum { STACKS_SHOWN = 4, FRAMES_SHOWN = 24 };
 

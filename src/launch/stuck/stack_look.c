@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "answer/package_path.h"
+#include "analyse/stacks/package_path.h"
 #include "base/clock.h"
 #include "base/fail.h"
 
@@ -46,16 +46,10 @@ static uint32_t outer(const struct stack_look *look, uint32_t node)
     return look->trie.nodes[node].parent;
 }
 
-// A user's function is in no folder of packages, and in a file.
-static bool is_users(const struct frame_site *site)
-{
-    return *site->file && *site->file != '<' && package_path(site->file) == site->file;
-}
-
 static uint32_t find_user(const struct stack_look *look, uint32_t node)
 {
     const uint32_t leaf = node;
-    while (node && !is_users(site_of(look, node)))
+    while (node && !package_path_is_users(site_of(look, node)->file))
         node = outer(look, node);
     return node ? node : leaf;
 }

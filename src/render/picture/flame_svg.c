@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/package_path.h"
+#include "analyse/stacks/package_path.h"
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "base/utf8.h"

@@ -244,8 +244,35 @@ TEST("sheet: the first row and the newest are kept where a table says so")
         sheet_row(sheet, (struct value[]){value_text(name)}, 0);
     }
     sheet_end(sheet);
-    is_str(print(sheet, "text", NULL),
-           "\nEpochs\n  a           \n  (3 more: --json)\n  e           \n");
+    is_str(print(sheet, "text", NULL), "\nEpochs\n  a\n  (3 more: --json)\n  e\n");
+    sheet_drop(sheet);
+}
+
+TEST("sheet: a short line loses the columns that may go, and a page has them all")
+{
+    static const struct column code_columns[] = {
+        {.key = "name", .label = "", .width = 12, .flags = COLUMN_LEFT},
+        {.key = "ns", .label = "total", .width = 9, .flags = COLUMN_OF_PAGE},
+        {.label = "", .width = 4, .flags = COLUMN_BAR},
+        {.label = "where", .width = 20, .flags = COLUMN_LEFT | COLUMN_GOES},
+        {.label = "", .unit = UNIT_SHARE, .width = 7, .flags = COLUMN_GOES}};
+    static const struct table code = {.key = "code", .heading = "Code", COLUMNS_ARE(code_columns)};
+    struct sheet *sheet;
+    if (!ok(!sheet_new(&sheet)))
+        return;
+    sheet_table(sheet, &code);
+    SHEET_ROW(sheet, value_text("a"), value_int(77), value_int(2), value_text("train.py:6 augment"),
+              value_share(1, 2));
+    SHEET_ROW(sheet, value_text("b"), value_int(76), value_int(1), value_text(""), value_text(""));
+    sheet_end(sheet);
+    is_str(print(sheet, "text", NULL), "\nCode                  where\n"
+                                       "  a             ####  train.py:6 augment   50.0 %\n"
+                                       "  b             ##\n");
+    is_str(print_wide(sheet, 60), "\nCode\n"
+                                  "  a             ##########\n"
+                                  "  b             #####\n");
+    const char *page = print(sheet, "html", NULL);
+    ok(has(page, "total") && has(page, "77") && has(page, "train.py:6 augment"));
     sheet_drop(sheet);
 }
 
@@ -557,10 +584,10 @@ TEST("sheet: a negative share has no bar, and the largest one fills its room")
         sheet_row(sheet, (struct value[]){value_text("a"), value_real(parts[i])}, 0);
     sheet_end(sheet);
     is_str(print(sheet, "text", NULL), "\nBars\n"
-                                       "  a \n"
+                                       "  a\n"
                                        "  a   #######\n"
                                        "  a   ##############\n"
                                        "  a   ##############\n"
-                                       "  a \n");
+                                       "  a\n");
     sheet_drop(sheet);
 }

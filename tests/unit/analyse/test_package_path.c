@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "answer/package_path.h"
+#include "analyse/stacks/package_path.h"
 #include "support/tap.h"
 
 TEST("package path: what is installed is named behind the folder of packages")
@@ -31,4 +31,20 @@ TEST("package path: all else is whole")
                                         "/usr/lib/libpython3.11.so.1.0"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         is_str(package_path(paths[i]), paths[i]);
+}
+
+TEST("package path: the user's own is in a file, and in no library")
+{
+    ok(package_path_is_users("train.py"));
+    ok(package_path_is_users("/home/me/python3.11/train.py"));
+    ok(package_path_is_users("/tmp/ipykernel_7/12.py"));
+    static const char *const others[] = {"",
+                                         "built-in",
+                                         "<frozen os>",
+                                         "<string>",
+                                         "/usr/lib/python3.11/selectors.py",
+                                         "/a/site-packages/b/c.py",
+                                         "/usr/lib/x86_64-linux-gnu/libc.so.6"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        ok(!package_path_is_users(others[i]));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "answer/package_path.h"
+#include "analyse/stacks/package_path.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -37,4 +37,11 @@ const char *package_path(const char *path)
     if (!best)
         best = library;
     return best ? best : path;
+}
+
+// Native code is in objects; what Python calls "<frozen os>" is in no file.
+bool package_path_is_users(const char *path)
+{
+    return *path && *path != '<' && !strstr(path, ".so") && strcmp(path, "built-in") != 0 &&
+           package_path(path) == path;
 }
