@@ -95,7 +95,7 @@ class Training:
 
     @functools.cached_property
     def screen(self):
-        done = self.ask("report", self.directory)
+        done = self.ask("report", "--all", self.directory)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

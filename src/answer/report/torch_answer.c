@@ -93,7 +93,9 @@ static void say_apart(struct sheet *sheet, const struct run_report *report)
     if (!torch->steady.count && !inside_ns)
         return;
     text[strlen(text) - 2] = '\0';
+    sheet_fold(sheet, true);
     sheet_say(sheet, SAY_ITEM, text);
+    sheet_fold(sheet, false);
 }
 
 // What is counted and averaged is one set: the steady steps, where there are any, each
@@ -576,6 +578,7 @@ void torch_answer_put_more(struct sheet *sheet, const struct run_report *report)
     sheet_fold(sheet, true);
     put_epochs(sheet, torch);
     sheet_fold(sheet, false);
+    screen_say_run(sheet, report);
     screen_say_ops(sheet, report);
     sheet_fold(sheet, true);
     put_ops(sheet, report);
