@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FACTS_VERSION = 2 };
+enum { FACTS_VERSION = 3 };
 
 enum fact_type {
     FACT_NUMBER, // 64 bits, with a sign or without
@@ -37,7 +37,8 @@ struct fact_field {
     X(BREAKDOWN_STEPS, 8, "breakdown_steps")                                                       \
     X(BREAKDOWN_DEVICES, 9, "breakdown_devices")                                                   \
     X(PHASES, 10, "phases")                                                                        \
-    X(OPS, 11, "ops")
+    X(OPS, 11, "ops")                                                                              \
+    X(ACTIVITY, 12, "activity")
 
 enum fact_list_number {
 #define X(identifier, number, name) FACT_LIST_##identifier = number,

@@ -4,8 +4,11 @@
 #ifndef GAIT_ANSWER_LEDGERS_H
 #define GAIT_ANSWER_LEDGERS_H
 
+#include <stdbool.h>
+
 #include <gait/trace.h>
 
+struct rank_activity;
 struct sheet;
 struct turns;
 
@@ -15,5 +18,11 @@ void ledgers_show(struct sheet *sheet, const struct gait_trace *trace, const str
 
 // The table `ledgers`, for scripts.
 void ledgers_put(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns);
+
+// What devices did by what the host did: the tables `activity` and `activity_totals` of all ranks,
+// and a rank's for people.
+void activities_put(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns);
+void activity_show(struct sheet *sheet, const struct gait_trace *trace,
+                   const struct rank_activity *activity, bool is_of_page);
 
 #endif
