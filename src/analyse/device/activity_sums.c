@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/device/activity_sums.h"
 
-void activity_sums_take(struct activity_sums *sums, unsigned state, uint64_t ns)
-{
-    const unsigned device = (unsigned)__builtin_ctz(state | 1u << ACTIVITY_IDLE);
-    const unsigned host = (unsigned)__builtin_ctz(state >> LANE_COUNT | 1u << ACTIVITY_NO_HOST);
-    sums->ns[device][host] += ns;
-}
+#include <string.h>
 
 void activity_sums_add(struct activity_sums *to, const struct activity_sums *until,
                        const struct activity_sums *from)
@@ -27,12 +22,6 @@ uint64_t activity_sums_total(const struct activity_sums *sums)
 
 // --- without turns -------------------------------------------------------------------------
 
-static void take_waiting(struct activity_window *window)
-{
-    activity_sums_add(&window->sums, &window->waiting, &(struct activity_sums){0});
-    window->waiting = (struct activity_sums){0};
-}
-
 static void visit_chosen(struct activity_window *window, unsigned state, struct interval stretch)
 {
     const struct intervals *times = window->times;
@@ -47,29 +36,47 @@ static void visit_chosen(struct activity_window *window, unsigned state, struct 
     }
 }
 
-void activity_window_visit(struct activity_window *window, unsigned state, int64_t from_ns,
-                           int64_t until_ns)
+static void begin_work(struct activity_window *window)
+{
+    if (window->is_idle)
+        memset(window->idle_ns, 0, sizeof window->idle_ns);
+    window->is_idle = false;
+}
+
+void activity_window_work(struct activity_window *window, const struct activity_sums *until)
+{
+    if (!window->is_open)
+        window->sums = *until;
+    window->is_open = true;
+    begin_work(window);
+}
+
+void activity_window_pass(struct activity_window *window, unsigned state, int64_t from_ns,
+                          int64_t until_ns)
 {
     if (window->times)
         visit_chosen(window, state, (struct interval){from_ns, until_ns});
-    else if (window->is_open) {
-        activity_sums_take(&window->waiting, state, (uint64_t)until_ns - (uint64_t)from_ns);
-        if (state & ((1u << LANE_COUNT) - 1))
-            take_waiting(window);
+    else if (state & ((1u << LANE_COUNT) - 1))
+        begin_work(window);
+    else {
+        window->is_idle = true;
+        window->idle_ns[activity_host(state)] += (uint64_t)until_ns - (uint64_t)from_ns;
     }
 }
 
-void activity_window_work(struct activity_window *window)
+void activity_window_end(struct activity_window *window, const struct activity_sums *until)
 {
-    window->is_open = true;
-    take_waiting(window);
-}
-
-void activity_window_end(struct activity_window *window)
-{
+    const struct intervals *times = window->times;
+    struct activity_sums whole = {0};
     uint64_t ns = 0;
-    for (size_t i = 0; window->times && i < window->times->count; i++)
-        ns += (uint64_t)window->times->rows[i].end_ns - (uint64_t)window->times->rows[i].start_ns;
-    if (window->times)
+    for (size_t i = 0; times && i < times->count; i++)
+        ns += (uint64_t)times->rows[i].end_ns - (uint64_t)times->rows[i].start_ns;
+    if (times) {
         window->sums.ns[ACTIVITY_IDLE][ACTIVITY_NO_HOST] += ns - activity_sums_total(&window->sums);
+        return;
+    }
+    activity_sums_add(&whole, until, &window->sums);
+    for (unsigned host = 0; host < ACTIVITY_HOSTS; host++)
+        whole.ns[ACTIVITY_IDLE][host] -= window->idle_ns[host];
+    window->sums = whole;
 }

@@ -21,8 +21,17 @@ struct activity_sums {
     uint64_t ns[ACTIVITY_STATES][ACTIVITY_HOSTS];
 };
 
+static inline unsigned activity_host(unsigned state)
+{
+    return (unsigned)__builtin_ctz(state >> LANE_COUNT | 1u << ACTIVITY_NO_HOST);
+}
+
 // Takes time in a state of a sweep with all lanes.
-void activity_sums_take(struct activity_sums *sums, unsigned state, uint64_t ns);
+static inline void activity_sums_take(struct activity_sums *sums, unsigned state, uint64_t ns)
+{
+    sums->ns[__builtin_ctz(state | 1u << ACTIVITY_IDLE)][activity_host(state)] += ns;
+}
+
 // Adds the difference of two.
 void activity_sums_add(struct activity_sums *to, const struct activity_sums *until,
                        const struct activity_sums *from);
@@ -46,13 +55,16 @@ struct activity_window {
     const struct intervals *times; // NULL: none were chosen
     size_t at;                     // of them, the first that is not over
     bool is_open;
-    struct activity_sums sums, waiting; // waiting: idle, and no work came since
+    bool is_idle;                     // since the last work, as long as
+    uint64_t idle_ns[ACTIVITY_HOSTS]; // this: it is of the window if more work comes
+    struct activity_sums sums;        // of all time before the first work; of the chosen times
 };
 
-void activity_window_visit(struct activity_window *window, unsigned state, int64_t from_ns,
-                           int64_t until_ns);
-void activity_window_work(struct activity_window *window); // some begins now
+// `until` is of all time so far.
+void activity_window_work(struct activity_window *window, const struct activity_sums *until);
+void activity_window_pass(struct activity_window *window, unsigned state, int64_t from_ns,
+                          int64_t until_ns);
 // What of the chosen times has no row around it is idle, and the host is in nothing.
-void activity_window_end(struct activity_window *window);
+void activity_window_end(struct activity_window *window, const struct activity_sums *until);
 
 #endif

@@ -56,7 +56,8 @@ static void visit(void *context, unsigned state, int64_t from_ns, int64_t until_
 {
     struct part *part = context;
     activity_sums_take(&part->sums, state, (uint64_t)until_ns - (uint64_t)from_ns);
-    activity_window_visit(&part->window, state, from_ns, until_ns);
+    if (part->window.is_open || part->window.times)
+        activity_window_pass(&part->window, state, from_ns, until_ns);
 }
 
 static void sweep_to(struct part *part, int64_t at_ns)
@@ -265,8 +266,8 @@ static int add_work(struct part *part, const struct fact_slice *slice, const str
     const struct launch *launch =
         launches_find(slice->launches, head->track->shard, head->row->link, head->start_ns);
     part->rank.has_device = true;
-    if (!part->rank.count && !part->has_own && part->rank.is_imported)
-        activity_window_work(&part->window);
+    if (!part->rank.count && !part->has_own && part->rank.is_imported && !part->window.times)
+        activity_window_work(&part->window, &part->sums);
     sweep_add(&part->sweep, head->kind, head->end_ns);
     if (launch)
         note_launch(part, launch, head->end_ns);
@@ -400,7 +401,7 @@ static void sweep_out(struct part *part)
         end_ns = time_later(end_ns, part->sweep.busy_until_ns[i]);
     if (part->sweep.is_begun)
         sweep_to(part, end_ns);
-    activity_window_end(&part->window);
+    activity_window_end(&part->window, &part->sums);
 }
 
 // Its turns, where it has some; else all of its time with devices on record.
