@@ -93,13 +93,11 @@ static bool has_sums(const struct table *table)
 
 static void find_largest(const struct table *table, struct people_rows *rows)
 {
-    size_t bar = 0;
-    while (bar < table->count && !(table->columns[bar].flags & COLUMN_BAR))
-        bar++;
-    for (size_t i = 0; bar < table->count && i < rows->count; i++) {
-        const double number = rows->rows[i].cells ? value_number(rows->rows[i].cells[bar]) : 0;
-        rows->largest = isfinite(number) && number > rows->largest ? number : rows->largest;
-    }
+    for (size_t bar = 0; bar < table->count; bar++)
+        for (size_t i = 0; table->columns[bar].flags & COLUMN_BAR && i < rows->count; i++) {
+            const double number = rows->rows[i].cells ? value_number(rows->rows[i].cells[bar]) : 0;
+            rows->largest = isfinite(number) && number > rows->largest ? number : rows->largest;
+        }
 }
 
 // Adds up the rows [first, last). What does not add up is blank.

@@ -22,7 +22,7 @@ struct people_rows {
     struct people_row *rows;
     size_t count;
     char left_out[80]; // "(3 smaller)"
-    double largest;    // finite, of the column that is drawn as a bar
+    double largest;    // finite, of the columns that are drawn as bars
     void *memory;
 };
 

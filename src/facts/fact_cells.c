@@ -19,30 +19,36 @@ static uint32_t shard_at(const struct fact_sites *sites, uint32_t number)
     return shard;
 }
 
-static void learn(struct fact_sites *sites, uint32_t number, const struct id_map *map)
+static void learn(uint64_t *places, uint32_t number, const struct id_map *map)
 {
     for (uint64_t id = 0; id < (uint64_t)map->page_count * ID_MAP_PAGE; id++) {
-        const uint32_t site = id_map_get(map, id);
-        if (site && !sites->places[site - 1])
-            sites->places[site - 1] = ((uint64_t)number << 32 | id) + 1;
+        const uint32_t found = id_map_get(map, id);
+        if (found && !places[found - 1])
+            places[found - 1] = ((uint64_t)number << 32 | id) + 1;
     }
 }
 
 int fact_sites_init(struct fact_sites *sites, const struct run *run, uint32_t owner)
 {
     uint32_t shard;
-    *sites = (struct fact_sites){
-        .run = run, .owner = owner, .places = calloc(run->sites.count + 1, sizeof *sites->places)};
-    if (!sites->places)
+    *sites = (struct fact_sites){.run = run,
+                                 .owner = owner,
+                                 .places = calloc(run->sites.count + 1, sizeof *sites->places),
+                                 .track_places =
+                                     calloc(run->tracks.count + 1, sizeof *sites->track_places)};
+    if (!sites->places || !sites->track_places)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu names", run->sites.count);
-    for (uint32_t i = 0; (shard = shard_at(sites, i)) != RUN_NO_SHARD; i++)
-        learn(sites, i, &run->shards[shard]->dictionary.sites);
+    for (uint32_t i = 0; (shard = shard_at(sites, i)) != RUN_NO_SHARD; i++) {
+        learn(sites->places, i, &run->shards[shard]->dictionary.sites);
+        learn(sites->track_places, i, &run->shards[shard]->dictionary.tracks);
+    }
     return GAIT_OK;
 }
 
 void fact_sites_finish(struct fact_sites *sites)
 {
     free(sites->places);
+    free(sites->track_places);
 }
 
 // 0: none.
@@ -51,14 +57,20 @@ static uint64_t place_of(const struct fact_sites *sites, uint32_t site)
     return site < sites->run->sites.count ? sites->places[site] : 0;
 }
 
+// The shard in which such a place is; RUN_NO_SHARD: in none of the rank.
+static uint32_t shard_of(const struct fact_sites *sites, uint64_t place)
+{
+    return (place - 1) >> 32 > sites->run->shard_count
+               ? RUN_NO_SHARD
+               : shard_at(sites, (uint32_t)((place - 1) >> 32));
+}
+
 static bool site_of(const struct fact_sites *sites, uint64_t place, uint32_t *ret_site)
 {
     *ret_site = GAIT_NO_SITE;
     if (!place)
         return true;
-    const uint32_t shard = (place - 1) >> 32 > sites->run->shard_count
-                               ? RUN_NO_SHARD
-                               : shard_at(sites, (uint32_t)((place - 1) >> 32));
+    const uint32_t shard = shard_of(sites, place);
     if (shard == RUN_NO_SHARD)
         return false;
     const struct id_map *map = &sites->run->shards[shard]->dictionary.sites;
@@ -67,11 +79,28 @@ static bool site_of(const struct fact_sites *sites, uint64_t place, uint32_t *re
     return site != 0;
 }
 
+static uint64_t place_of_track(const struct fact_sites *sites, uint32_t track)
+{
+    return track < sites->run->tracks.count ? sites->track_places[track] : 0;
+}
+
+static bool track_of(const struct fact_sites *sites, uint64_t place, uint32_t *ret_track)
+{
+    const uint32_t shard = place ? shard_of(sites, place) : RUN_NO_SHARD;
+    if (shard == RUN_NO_SHARD)
+        return false;
+    const struct id_map *map = &sites->run->shards[shard]->dictionary.tracks;
+    const uint32_t track = id_map_get(map, (uint32_t)(place - 1));
+    *ret_track = track - 1;
+    return track != 0;
+}
+
 // --- columns ---------------------------------------------------------------------------
 
 static const size_t bytes_of[] = {
     [FACT_NUMBER] = 8, [FACT_WORD] = 4,  [FACT_SMALL] = 4, [FACT_TRUTH] = sizeof(bool),
     [FACT_REAL] = 8,   [FACT_WIDE] = 16, [FACT_SITE] = 4,  [FACT_TEXT] = sizeof(char *),
+    [FACT_TRACK] = 4,
 };
 
 void fact_cells_used(const struct fact_list *list, unsigned *ret_numbers, unsigned *ret_texts)
@@ -95,6 +124,9 @@ static uint64_t number_at(const struct fact_sites *sites, enum fact_type type, c
     case FACT_SITE:
         memcpy(&word, at, sizeof word);
         return type == FACT_SITE ? place_of(sites, word) : word;
+    case FACT_TRACK:
+        memcpy(&word, at, sizeof word);
+        return place_of_track(sites, word);
     case FACT_SMALL:
         memcpy(&word, at, sizeof word);
         return (uint64_t)(int64_t)(int32_t)word;
@@ -115,6 +147,11 @@ static bool put_number(const struct fact_sites *sites, enum fact_type type, char
     switch (type) {
     case FACT_SITE:
         if (!site_of(sites, number, &word))
+            return false;
+        memcpy(at, &word, sizeof word);
+        return true;
+    case FACT_TRACK:
+        if (!track_of(sites, number, &word))
             return false;
         memcpy(at, &word, sizeof word);
         return true;

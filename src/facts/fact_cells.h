@@ -12,11 +12,12 @@
 
 enum { FACT_NUMBERS = 28, FACT_TEXTS = 3, FACT_ROWS = 4096 };
 
-// Sites by what stands in the shards of a rank, whatever else is open.
+// Sites and tracks by what stands in the shards of a rank, whatever else is open.
 struct fact_sites {
     const struct run *run;
     uint32_t owner;
-    uint64_t *places; // of each site of the run: 1 + shard of the rank and id there; 0: in none
+    // Of each site and track of the run: 1 + shard of the rank and id there; 0: in none.
+    uint64_t *places, *track_places;
 };
 
 struct fact_cells { // of at most FACT_ROWS rows

@@ -17,6 +17,7 @@ enum fact_type {
     FACT_REAL,   // double
     FACT_WIDE,   // __int128: two columns
     FACT_SITE,   // uint32_t, a site of the trace or GAIT_NO_SITE
+    FACT_TRACK,  // uint32_t, a track of the trace
     FACT_TEXT,   // const char *, NULL or not
 };
 
@@ -38,7 +39,10 @@ struct fact_field {
     X(BREAKDOWN_DEVICES, 9, "breakdown_devices")                                                   \
     X(PHASES, 10, "phases")                                                                        \
     X(OPS, 11, "ops")                                                                              \
-    X(ACTIVITY, 12, "activity")
+    X(LOD_LANES, 12, "lod_lanes")                                                                  \
+    X(LOD_ROWS, 13, "lod_rows")                                                                    \
+    X(LOD_GROUPS, 14, "lod_groups")                                                                \
+    X(ACTIVITY, 15, "activity")
 
 enum fact_list_number {
 #define X(identifier, number, name) FACT_LIST_##identifier = number,

@@ -38,8 +38,12 @@ struct fact_slice {
     const struct fact_rows *tracks; // those with rows
     size_t count;
     const struct launches *launches;  // of these rows and of those before
-    const struct fact_pieces *pieces; // NULL: nobody asked for arguments
+    const struct fact_pieces *pieces; // where rows stand
 };
+
+// The frame of its shard in which a row stands; FACT_NO_FRAME for what was still open.
+#define FACT_NO_FRAME UINT32_MAX
+uint32_t fact_frame(const struct fact_slice *slice, const struct fact_row *row);
 
 // The arguments of a row by their keys (load/arg_keys.h).
 struct arg_keys;

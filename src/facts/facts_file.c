@@ -124,7 +124,7 @@ static int look(struct facts_file *file)
     char wanted[KEY_BYTES + 2];
     const struct slice facts = file->trace->run.facts;
     const int status =
-        facts.count ? run_open_memory(&file->run, facts) : run_open(&file->run, file->path);
+        facts.count ? run_open_memory(&file->run, facts) : run_open_lazily(&file->run, file->path);
     if (status) {
         fail_clear();
         return status == GAIT_ERR_MEMORY ? status : GAIT_OK;
@@ -211,12 +211,17 @@ static bool read_cells(struct facts_file *file, size_t frame, unsigned numbers, 
     return is_good;
 }
 
+size_t facts_file_frames(const struct facts_file *file, const struct fact_list *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; file->is_there && i < file->run.shards[0]->shard.list.count; i++)
+        count += is_of(file, i, list->number);
+    return count;
+}
+
 bool facts_file_has(const struct facts_file *file, const struct fact_list *list)
 {
-    bool has = false;
-    for (size_t i = 0; file->is_there && i < file->run.shards[0]->shard.list.count && !has; i++)
-        has = is_of(file, i, list->number);
-    return has;
+    return facts_file_frames(file, list) > 0;
 }
 
 struct taking {
@@ -285,6 +290,29 @@ int facts_file_take(struct facts_file *file, const struct fact_list *list, void 
     }
     *ret_rows = taking.rows;
     *ret_count = taking.count;
+    return 1;
+}
+
+int facts_file_take_frame(struct facts_file *file, const struct fact_list *list, size_t number,
+                          struct fact_taken *ret_taken)
+{
+    struct taking taking = {.file = file, .list = list};
+    *ret_taken = (struct fact_taken){.rows = NULL};
+    if (!file->is_there)
+        return 0;
+    const struct frame_list *frames = &file->run.shards[0]->shard.list;
+    size_t i = 0;
+    while (i < frames->count && (!is_of(file, i, list->number) || number--))
+        i++;
+    if (i == frames->count)
+        return 0;
+    taking.rows = calloc((size_t)frames->entries[i].rows + 1, list->row_bytes);
+    if (!taking.rows || !take_frame(&taking, i)) {
+        fail_clear();
+        free(taking.rows);
+        return 0;
+    }
+    *ret_taken = (struct fact_taken){taking.rows, taking.count};
     return 1;
 }
 
@@ -376,6 +404,8 @@ static int save(struct facts_file *file)
     int status = keep_rest(file);
     if (!status)
         status = shard_out_seal(&file->out);
+    if (!status && file->trace->run.facts.count)
+        return GAIT_OK; // handed over in memory: the path is none
     if (!status)
         status = own_file_begin(&own, file->path);
     if (status)

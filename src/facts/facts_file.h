@@ -19,6 +19,11 @@
 
 struct facts_file;
 
+struct fact_taken {
+    void *rows; // for free()
+    size_t count;
+};
+
 // NULL where the rank has none and gets none: while it is recorded, after it was salvaged or found
 // damaged, and as long as it has so few rows that to read them is as fast.
 GAIT_CHECK int facts_file_open(struct facts_file **ret_file, struct gait_trace *trace,
@@ -31,6 +36,13 @@ bool facts_file_has(const struct facts_file *file, const struct fact_list *list)
 // One block for free(), texts of the rows in it. What is wrong in the file is not on record.
 GAIT_CHECK int facts_file_take(struct facts_file *file, const struct fact_list *list,
                                void **ret_rows, size_t *ret_count);
+// The same of one frame of the list, the number-th; a list without texts, of which more are kept
+// than anyone takes at once.
+GAIT_CHECK int facts_file_take_frame(struct facts_file *file, const struct fact_list *list,
+                                     size_t number, struct fact_taken *ret_taken);
+// How many frames it has.
+size_t facts_file_frames(const struct facts_file *file, const struct fact_list *list);
+
 // A list of one row, without texts.
 GAIT_CHECK int facts_file_take_one(struct facts_file *file, const struct fact_list *list,
                                    void *ret_row);

@@ -495,7 +495,7 @@ static int fill_slice(struct rank_stream *stream, struct fact_slice *slice)
         slice->count += track->count > 0;
     }
     GAIT_ASSERT(filled == rows);
-    slice->pieces = stream->wish.columns & FACT_ARGS ? &stream->open : NULL;
+    slice->pieces = &stream->open;
     return GAIT_OK;
 }
 
@@ -513,6 +513,12 @@ int rank_stream_next(struct rank_stream *stream, struct fact_slice *ret_slice)
     stream->since_ns = slice.until_ns;
     *ret_slice = slice;
     return status ? status : 1;
+}
+
+uint32_t fact_frame(const struct fact_slice *slice, const struct fact_row *row)
+{
+    const struct stream_piece *piece = slice->pieces->pieces[row->piece];
+    return piece->open ? FACT_NO_FRAME : piece->number;
 }
 
 // --- arguments -------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ static int add_shard(struct run *run, const char *path, struct slice bytes)
                              : shard_open(&shard->shard, &run->pool, &run->damage, path);
     if (!status)
         status = salvage_shard(&shard->shard, &run->rows, &run->arena);
-    if (!status && shard->shard.source.bytes <= VERIFY_AT_OPEN_BYTES)
+    if (!status && !run->is_lazy && shard->shard.source.bytes <= VERIFY_AT_OPEN_BYTES)
         status = shard_verify(&shard->shard);
     if (!status)
         status = note_open_end(run, &shard->shard);
@@ -261,15 +261,26 @@ static int finish_open(struct run *run, int status)
     return 0;
 }
 
-int run_open(struct run *run, const char *path)
+static int open_from(struct run *run, const char *path, bool is_lazy)
 {
     int status = begin_run(run);
 
+    run->is_lazy = is_lazy;
     if (!status)
         status = site_table_init(&run->sites, &run->texts);
     if (!status)
         status = open_path(run, path);
     return finish_open(run, status);
+}
+
+int run_open(struct run *run, const char *path)
+{
+    return open_from(run, path, false);
+}
+
+int run_open_lazily(struct run *run, const char *path)
+{
+    return open_from(run, path, true);
 }
 
 int run_open_memory(struct run *run, struct slice bytes)

@@ -40,6 +40,7 @@ struct run {
     size_t merge_bytes;    // bound of a merge's memory; 0: the usual one
     size_t async_begins;   // of a window of async_pairs; 0: the usual one
     bool wants_facts;      // a file of facts of each rank, however short it is
+    bool is_lazy;          // frames are looked at when they are read
     struct slice facts;    // for tests: of the rank, in place of a file
 };
 
@@ -51,6 +52,10 @@ struct gait_trace {
 // Opens a shard or a run directory. Damaged and foreign files among good ones
 // are damage; fails when nothing can be read.
 GAIT_CHECK int run_open(struct run *run, const char *path);
+
+// The same, but what is behind the headers of frames is looked at when it is read alone, also in
+// a short file: of who wants a few of them.
+GAIT_CHECK int run_open_lazily(struct run *run, const char *path);
 
 // A run of one shard in memory, which must outlive it.
 GAIT_CHECK int run_open_memory(struct run *run, struct slice bytes);

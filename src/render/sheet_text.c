@@ -8,10 +8,11 @@
 
 #include "answer/sheet_nodes.h"
 #include "render/plain.h"
+#include "render/spark_text.h"
 #include "render/table_text.h"
 #include "render/verdict_text.h"
 
-enum { INDENT = 2, WIDEST = PLAIN_COLUMNS / 2 };
+enum { INDENT = 2, WIDEST = PLAIN_COLUMNS / 2, SPARK = 40 };
 
 struct text {
     FILE *out;
@@ -100,12 +101,24 @@ static void put_value(struct text *text, const struct node *node)
     fputc(')', text->out);
 }
 
+// "  Time of each step  _.-_^"
+static void put_series(const struct text *text, const struct node *node)
+{
+    const unsigned used = 2 * INDENT + plain_width(node->label, WIDEST);
+    const unsigned left = text->columns > used ? text->columns - used : 1;
+    fprintf(text->out, "%*s", INDENT, "");
+    plain_put_all(text->out, node->label);
+    fprintf(text->out, "%*s", INDENT, "");
+    spark_text_put(node, left < SPARK ? left : SPARK, text->out);
+    fputc('\n', text->out);
+}
+
 // --- all of it -------------------------------------------------------------------------
 
 static int put_node(struct text *text, const struct node *nodes, size_t at)
 {
     const struct node *node = &nodes[at];
-    if (!node_is_seen(node) || node_is_picture(node) ||
+    if (!node_is_seen(node) || node->kind == NODE_PLOT ||
         (node->kind == NODE_TABLE && node->table->is_of_page))
         return GAIT_OK;
     if (node->kind == NODE_VALUE) {
@@ -123,13 +136,15 @@ static int put_node(struct text *text, const struct node *nodes, size_t at)
         fprintf(text->out, "  see: %s\n", node->text);
     else if (node->kind == NODE_VERDICT)
         verdict_text_put(&node->verdict->says, text->look, text->out);
+    else if (node->kind == NODE_SERIES)
+        put_series(text, node);
     return node->kind == NODE_TABLE ? table_text_put(nodes, at, text->look, text->out) : GAIT_OK;
 }
 
 // Whether a node is left out: asked to be, and something to see.
 static bool is_left_out(const struct text *text, const struct node *node)
 {
-    return node->is_folded && !text->look->is_all && node_is_seen(node) && !node_is_picture(node);
+    return node->is_folded && !text->look->is_all && node_is_seen(node) && node->kind != NODE_PLOT;
 }
 
 int sheet_put_text(const struct sheet *sheet, const struct text_look *look, FILE *out)

@@ -27,6 +27,7 @@ struct text_table {
     unsigned columns; // of a line
     size_t name;      // the column that gives way
     unsigned given;   // by so much
+    bool has_bars;    // bars between columns are the next to give way
 };
 
 static unsigned indent_of(const struct table *table)
@@ -48,8 +49,17 @@ static unsigned bar_columns(unsigned line)
     return BAR_COLUMNS * line / PLAIN_COLUMNS;
 }
 
+// Of a bar with columns behind it.
+static unsigned bar_room(const struct text_table *text, const struct column *column)
+{
+    return text->has_bars ? GAP + column->width : 0;
+}
+
 static unsigned width_of(const struct text_table *text, size_t column)
 {
+    if (text->table->columns[column].flags & COLUMN_BAR)
+        return text->table->columns[column].width ? bar_room(text, &text->table->columns[column])
+                                                  : 0;
     return text->table->columns[column].width - (column == text->name ? text->given : 0);
 }
 
@@ -57,41 +67,56 @@ static unsigned width_of(const struct text_table *text, size_t column)
 static unsigned least_of(const struct text_table *text, const struct column *column)
 {
     if (column->flags & COLUMN_BAR)
-        return GAP + bar_columns(text->columns);
+        return column->width ? bar_room(text, column) : GAP + bar_columns(text->columns);
     return column->width || !(column->flags & COLUMN_LEFT) ? column->width : LEAST_PATH;
 }
 
-// Only where the line is shorter than the one that tables are made for.
-static void narrow(struct text_table *text)
+// What a line takes, and the name in it that can give way.
+static unsigned line_of(struct text_table *text)
 {
     const struct table *table = text->table;
-    unsigned all = indent_of(table), width = 0;
+    unsigned all = indent_of(table);
     bool is_first = true;
+    text->name = table->count;
     for (size_t i = 0; i < table->count; i++) {
         const struct column *column = &table->columns[i];
         if (!column->label)
             continue;
         all += gap_of(column, is_first) + least_of(text, column);
         is_first = false;
-        if (!width && column->flags & COLUMN_LEFT && column->width > LEAST_NAME) {
+        if (text->name == table->count && column->flags & COLUMN_LEFT && column->width > LEAST_NAME)
             text->name = i;
-            width = column->width;
-        }
     }
-    if (text->columns >= PLAIN_COLUMNS || all <= text->columns || !width)
+    return all;
+}
+
+// Only where the line is shorter than the one that tables are made for.
+static void narrow(struct text_table *text)
+{
+    unsigned all = line_of(text);
+    if (text->columns >= PLAIN_COLUMNS || all <= text->columns || text->name == text->table->count)
         return;
-    const unsigned wanted = all - text->columns, most = width - LEAST_NAME;
+    const unsigned most = text->table->columns[text->name].width - LEAST_NAME;
+    if (all > text->columns + most) {
+        text->has_bars = false;
+        all = line_of(text);
+    }
+    const unsigned wanted = all > text->columns ? all - text->columns : 0;
     text->given = wanted < most ? wanted : most;
 }
 
-static void put_bar(const struct text_table *text, double share)
+// With a width it has blanks behind it, so that more columns can follow.
+static void put_bar(const struct text_table *text, double share, unsigned width)
 {
-    unsigned length = (unsigned)(share * bar_columns(text->columns) + 0.5);
-    if (!length)
+    const unsigned most = width ? width : bar_columns(text->columns);
+    const unsigned length = (unsigned)(share * most + 0.5);
+    if (!length && !width)
         return;
     fprintf(text->out, "%*s", GAP, "");
-    while (length--)
+    for (unsigned i = 0; i < length; i++)
         fputc('#', text->out);
+    for (unsigned i = length; i < width; i++)
+        fputc(' ', text->out);
 }
 
 // "name (path)" in so many columns: the name whole if it fits.
@@ -152,23 +177,33 @@ static void put_cell(const struct text_table *text, size_t at_column, struct val
         put_name_right(text, words, column->width);
 }
 
+static bool is_blank(const struct column *column, struct value value)
+{
+    return !column->label ||
+           (column->flags & COLUMN_BAR ? !(value_number(value) > 0)
+                                       : value.kind == VALUE_TEXT && !*value.text);
+}
+
 static void put_row(const struct text_table *text, const struct value *cells,
                     const struct people_rows *rows)
 {
     const struct table *table = text->table;
     bool is_first = true;
     unsigned at = indent_of(table);
+    size_t count = table->count;
+    while (count && is_blank(&table->columns[count - 1], cells[count - 1]))
+        count--;
     fprintf(text->out, "%*s", (int)at, "");
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct column *column = &table->columns[i];
         if (!column->label)
             continue;
         const unsigned gap = gap_of(column, is_first);
         fprintf(text->out, "%*s", (int)gap, "");
-        if (column->flags & COLUMN_BAR)
-            put_bar(text, people_rows_bar(rows, cells[i]));
-        else
+        if (!(column->flags & COLUMN_BAR))
             put_cell(text, i, people_rows_cell(table, cells, i), at + gap);
+        else if (!column->width || text->has_bars)
+            put_bar(text, people_rows_bar(rows, cells[i]), i + 1 < count ? column->width : 0);
         at += gap + width_of(text, i);
         is_first = false;
     }
@@ -243,8 +278,11 @@ static void put_rows(const struct text_table *text, const struct people_rows *ro
 
 int table_text_put(const struct node *nodes, size_t at, const struct text_look *look, FILE *out)
 {
-    struct text_table text = {
-        .out = out, .look = look, .columns = text_look_columns(look), .table = nodes[at].table};
+    struct text_table text = {.out = out,
+                              .look = look,
+                              .columns = text_look_columns(look),
+                              .table = nodes[at].table,
+                              .has_bars = true};
     struct people_rows rows;
     int status = people_rows_choose(nodes, at, &rows);
     if (status)

@@ -246,7 +246,7 @@ def test_what_the_host_did_in_each_state_of_the_devices(gait, tmp_path, seed, ha
     assert made == cells(lanes, turns or window)
     name = "4 steps of rank 0" if has_steps else "window of rank 0"
     screen = gait("breakdown", "--activity", path).stdout
-    assert f"\n{name} " in screen and max(map(len, screen.splitlines()[1:])) <= 79
+    assert f"\n{name} " in screen and max(map(len, screen.splitlines()[1:])) <= 78
     assert f"What the host did: {name}" in gait("breakdown", "--format=html", path).stdout
     assert "of rank 0" not in gait("breakdown", path).stdout
     if has_steps:

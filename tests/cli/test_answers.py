@@ -459,7 +459,7 @@ def test_a_report_has_the_ledger_of_devices_below_the_hosts(gait, tmp_path):
     assert sum(row[part] for part in parts) == row["span_ns"] == 90_000
     causes = ("host_late_ns", "launch_latency_ns", "dependency_ns", "gap_ns", "unknown_ns")
     assert sum(row[cause] for cause in causes) == row["idle_ns"]
-    screen = gait("report", "run").stdout
+    screen = gait("report", "--all", "run").stdout
     assert "Devices, rank" in screen and "Device-bound" not in screen
 
 

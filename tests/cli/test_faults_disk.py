@@ -110,7 +110,7 @@ def test_a_full_disk_costs_what_it_could_not_take(gait, small_disk, steady, poli
     assert info["damage"] == []
     assert info["shards"][0]["complete"]
     assert "disk full" in drop_reasons(rows)
-    assert "then the disk was full: free space" in " ".join(gait("report", run).stdout.split())
+    assert "2 the disk was full: free space" in " ".join(gait("report", run).stdout.split())
     if policy == "block":
         numbers = span_numbers(rows)
         assert numbers[:1000] == list(range(1000))

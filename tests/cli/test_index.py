@@ -63,7 +63,7 @@ def run(gait, tmp_path):
 def answers(gait, run):
     found = {}
     for name in ANSWERS:
-        for more in [[], ["--steps"]] if name == "breakdown" else [[]]:
+        for more in [[], ["--steps"], ["--activity"]] if name == "breakdown" else [[]]:
             done = gait(name, run.name, *more, "--json")
             assert (done.returncode, done.stderr) == (0, ""), (name, done.stderr)
             found[(name, *more)] = done.stdout
@@ -97,6 +97,21 @@ def test_answers_come_from_the_files(gait, run):
         path.write_bytes(with_hashes(data[:at] + bytes([data[at] ^ 2]) + data[at + 1 :]))
         told.add(gait("kernels", "run", "--json").stdout)
     assert len(told - {without}) > 10
+
+
+def test_each_rank_keeps_its_ops_and_levels_of_detail(gait, run):
+    asked = [["ops", "run", "--ranks", str(rank), "--json"] for rank in range(2)]
+    without = [gait(*words).stdout for words in asked]
+    gait("index", "run")
+    for path in facts_of(run):
+        frames = frames_of(path.read_bytes())
+        rows = {one.track: one.rows for one in frames if one.table == 24}
+        assert set(rows) == {*range(1, 16)}
+        assert rows[11] >= 4 and rows[12] == 5  # four depths of the thread, the stream
+        levels = [at for at, one in enumerate(frames) if one.table == 24 and one.track in (13, 14)]
+        assert levels[-1] == max(at for at, one in enumerate(frames) if one.table == 24)
+    assert [gait(*words).stdout for words in asked] == without
+    assert without[0] != without[1]
 
 
 def test_a_file_that_fits_is_left_alone(gait, run):
@@ -234,8 +249,9 @@ def test_a_recorded_run_keeps_what_does_not_depend_on_its_other_ranks(gait, tmp_
     assert {1, 2, 3} <= lists and not {4, 5, 7} & lists
 
 
-def test_what_was_read_of_a_damaged_shard_is_not_kept(gait, tmp_path):
-    """Of a shard so long that its hashes are not looked at before."""
+@pytest.fixture
+def long_shard(tmp_path):
+    """1.2 million spans, which a file of facts is worth."""
     (tmp_path / "run").mkdir()
     shard = ShardMaker(pid=7, rank=0)
     track = shard.track(key="7", name=b"main", os_id=7)
@@ -248,7 +264,12 @@ def test_what_was_read_of_a_damaged_shard_is_not_kept(gait, tmp_path):
             [(start + 1000 * at + chance.randrange(500), chance.randrange(500), kernel)
              for at in range(50_000)],
         )  # fmt: skip
-    path = shard.write(tmp_path / "run")
+    return shard.write(tmp_path / "run")
+
+
+def test_what_was_read_of_a_damaged_shard_is_not_kept(gait, tmp_path, long_shard):
+    """Of a shard so long that its hashes are not looked at before."""
+    path = long_shard
     good = path.read_bytes()
     assert len(good) > 16 << 20
     whole = gait("kernels", "run", "--json").stdout
@@ -260,6 +281,16 @@ def test_what_was_read_of_a_damaged_shard_is_not_kept(gait, tmp_path):
     assert not facts_of(tmp_path / "run")
     path.write_bytes(good)
     assert gait("kernels", "run", "--json").stdout == whole
+
+
+def test_levels_of_detail_are_small_and_opened_by_less_than_a_tenth(gait, long_shard):
+    gait("index", "run")
+    data = facts_of(long_shard.parent)[0].read_bytes()
+    rows = [one for one in frames_of(data) if one.table == 24 and one.track == 13]
+    size = sum(one.end - one.offset for one in rows)
+    assert sum(one.rows for one in rows) > 10_000
+    assert size < 0.3 * 1_200_000
+    assert len(data) - size < min(100_000, size / 10)
 
 
 def test_who_may_not_read_the_shard_reads_no_names(gait, run):

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks a small trace what its file of facts keeps: the input is that file, behind a byte for the
-// answer and whether it is printed.
+// answer, or levels of detail, and whether it is printed.
 #define _GNU_SOURCE
 #include "answer/answers.h"
 #include "answer/sheet.h"
 #include "base/fail.h"
+#include "facts/lod.h"
 #include "fuzz/print_sheet.h"
 #include "fuzz/repair_hashes.h"
 #include "support/fact_literals.h"
@@ -37,6 +38,24 @@ static void ask(struct gait_trace *trace, const struct answer *answer, bool is_p
     fail_clear();
 }
 
+static void look(struct gait_trace *trace)
+{
+    struct lod *lod;
+    size_t count, lanes;
+    builder_must(lod_open(&lod, trace, 0), "levels of detail, or none");
+    const struct lod_group *groups = lod ? lod_groups(lod, &count) : NULL;
+    const struct lod_lane *lane = lod ? lod_lanes(lod, &lanes) : NULL;
+    for (size_t i = 0; lod && i < count && lanes; i++) {
+        struct lod_rows found = {.count = 0};
+        const struct lod_window window = {groups[i].level, lane[i % lanes].track,
+                                          groups[i].since_ns, INT64_MAX};
+        builder_must(lod_read(lod, &window, &found) < 0, "rows, or none");
+        lod_rows_finish(&found);
+    }
+    lod_close(lod);
+    fail_clear();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct answer *const answers[] = {&steps_answer, &breakdown_answer,
@@ -49,9 +68,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         literal_open_as(&rank, sites, rows, "{}");
     memcpy(bytes, data + 1, size - 1);
     rank.trace.run.facts = (struct slice){bytes, size - 1};
-    if (repair_hashes(bytes, size - 1))
-        ask(&rank.trace, answers[data[0] % (sizeof answers / sizeof answers[0])],
-            data[0] & IS_PRINTED);
+    const size_t wanted = data[0] % (sizeof answers / sizeof answers[0] + 1);
+    const bool is_good = repair_hashes(bytes, size - 1);
+    if (is_good && wanted == sizeof answers / sizeof answers[0])
+        look(&rank.trace);
+    else if (is_good)
+        ask(&rank.trace, answers[wanted], data[0] & IS_PRINTED);
     free(bytes);
     return 0;
 }

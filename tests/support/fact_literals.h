@@ -52,6 +52,8 @@ static inline void literal_frames(struct shard_builder *builder, const struct li
             const bool is_step = literal_is(sites, &rows[k], "step");
             if (is_step || literal_is(sites, &rows[k], "memory"))
                 literal_no_span(builder, &rows[k], is_step);
+            else if (literal_is(sites, &rows[k], "counter"))
+                literal_counter(builder, &rows[k]);
             else if (rows[k].end_ns != LITERAL_OPEN)
                 own[count++] = rows[k];
         }

@@ -25,6 +25,9 @@ enum { LITERAL_OPEN = -1 }; // the end of a row that never ended
 #define LITERAL_MEMORY(track, site, at_ns, address, bytes)                                         \
     {track, site, at_ns, bytes, address, 0, 0}
 
+// Of a site whose category is "counter": a value.
+#define LITERAL_COUNTER(track, site, at_ns, value) {track, site, at_ns, at_ns, value, 0, 0}
+
 static inline bool literal_is(const struct literal_site *sites, const struct literal_row *row,
                               const char *category)
 {
@@ -123,6 +126,15 @@ static inline void literal_no_span(struct shard_builder *builder, const struct l
                                         .events = 1};
     builder_put(builder, is_step ? TABLE_STEP : TABLE_MEMORY, row->track, 1,
                 is_step ? &step : &memory);
+}
+
+static inline void literal_counter(struct shard_builder *builder, const struct literal_row *row)
+{
+    const uint64_t start = (uint64_t)row->start_ns, site = row->site;
+    builder_put(
+        builder, TABLE_COUNTER, row->track, 1,
+        &(struct builder_rows){
+            .columns = {&start, &site, &row->link}, .first = start, .last = start, .events = 1});
 }
 
 #endif

@@ -73,6 +73,7 @@ def test_a_mark_that_nothing_follows_is_told(run_text):
 
 def test_who_marks_one_step_is_not_told_to_mark_steps(run_text):
     report = run_text(HEAD + "gait.step()\nmodel(a)").report
-    assert "mark each iteration" not in report["verdict"] and "1 step began" in report["verdict"]
+    (advice,) = [one["text"] for one in report["verdict_try"]]
+    assert "mark each iteration" not in advice and "1 step began" in advice
     (told,) = [one["text"] for one in report["findings"] if one["id"] == "no_optimizer"]
     assert "mark them" not in told and "did not end" in told

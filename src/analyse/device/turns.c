@@ -476,6 +476,10 @@ struct kept_device {
     int32_t device;
     struct fill_sums sums;
 };
+struct kept_activity { // a row for each state of the devices
+    uint32_t base;
+    uint64_t steps, ns[ACTIVITY_HOSTS];
+};
 
 #define FILL_REALS (sizeof(struct fill_sums) / sizeof(double))
 static const struct fact_field rank_fields[] = {
@@ -485,9 +489,9 @@ static const struct fact_field rank_fields[] = {
     FACT_FIELD(NUMBER, turn_rank, told_ns),   FACT_FIELDS(NUMBER, turn_rank, sums, TURN_PARTS),
 };
 static const struct fact_field activity_fields[] = {
-    FACT_FIELD(WORD, rank_activity, base),
-    FACT_FIELD(NUMBER, rank_activity, steps),
-    FACT_FIELDS(NUMBER, rank_activity, sums, ACTIVITY_STATES *ACTIVITY_HOSTS),
+    FACT_FIELD(WORD, kept_activity, base),
+    FACT_FIELD(NUMBER, kept_activity, steps),
+    FACT_FIELDS(NUMBER, kept_activity, ns, ACTIVITY_HOSTS),
 };
 static const struct fact_field turn_fields[] = {
     FACT_FIELD(TEXT, turn, name),
@@ -508,7 +512,7 @@ static const struct fact_field device_fields[] = {
     FACT_FIELDS(REAL, kept_device, sums, FILL_REALS),
 };
 static const struct fact_list rank_list = FACT_LIST(TURN_SUMS, turn_rank, rank_fields),
-                              activity_list = FACT_LIST(ACTIVITY, rank_activity, activity_fields),
+                              activity_list = FACT_LIST(ACTIVITY, kept_activity, activity_fields),
                               turn_list = FACT_LIST(TURNS, turn, turn_fields),
                               device_list = FACT_LIST(TURN_DEVICES, kept_device, device_fields);
 
@@ -519,6 +523,35 @@ static bool is_whole(const void *answer)
     return !turns->chosen && !turns->recorded.count;
 }
 
+static int save_activity(const struct rank_activity *activity, struct facts_file *file)
+{
+    struct kept_activity kept[ACTIVITY_STATES];
+    for (unsigned state = 0; state < ACTIVITY_STATES; state++) {
+        kept[state] = (struct kept_activity){.base = activity->base, .steps = activity->steps};
+        memcpy(kept[state].ns, activity->sums.ns[state], sizeof kept->ns);
+    }
+    return facts_file_put(file, &activity_list, kept, ACTIVITY_STATES);
+}
+
+static int load_activity(struct rank_activity *activity, struct facts_file *file)
+{
+    struct kept_activity *kept;
+    size_t count;
+    int status = facts_file_take(file, &activity_list, (void **)&kept, &count);
+    if (status != 1)
+        return status;
+    status = count == ACTIVITY_STATES;
+    for (unsigned state = 0; status && state < ACTIVITY_STATES; state++) {
+        activity->base = kept[state].base;
+        activity->steps = kept[state].steps;
+        memcpy(activity->sums.ns[state], kept[state].ns, sizeof kept->ns);
+    }
+    if (status && activity->base > ACTIVITY_OF_CHOICE)
+        status = 0;
+    free(kept);
+    return status;
+}
+
 static int save(const void *made, struct facts_file *file)
 {
     const struct part *part = made;
@@ -526,7 +559,7 @@ static int save(const void *made, struct facts_file *file)
     struct kept_device kept[MOST_DEVICES];
     int status = facts_file_put(file, &rank_list, rank, 1);
     if (!status)
-        status = facts_file_put(file, &activity_list, &part->activity, 1);
+        status = save_activity(&part->activity, file);
     if (status || !part->is_kept)
         return status;
     for (size_t i = 0; i < rank->device_count; i++)
@@ -558,7 +591,7 @@ static int load(void *made, struct facts_file *file)
     int status = facts_file_take_one(file, &rank_list, &part->rank);
     part->rank.shard = shard;
     if (status == 1)
-        status = facts_file_take_one(file, &activity_list, &part->activity);
+        status = load_activity(&part->activity, file);
     return status == 1 && part->is_kept ? load_turns(&part->rank, file) : status;
 }
 

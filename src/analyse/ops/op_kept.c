@@ -65,6 +65,11 @@ int op_kept_load(struct gait_ops *ops, struct facts_file *file)
     return status ? status : 1;
 }
 
+bool op_kept_is_there(const struct facts_file *file)
+{
+    return facts_file_has(file, &list);
+}
+
 int op_kept_save(const struct gait_ops *ops, struct facts_file *file)
 {
     struct kept_op *kept = calloc(ops->row_count + 1, sizeof *kept);

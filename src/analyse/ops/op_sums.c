@@ -377,13 +377,9 @@ static int learn_sites(struct op_summing *summing)
     return status;
 }
 
-static int sum_all(struct op_summing *summing)
+// All but the stream of spans.
+static int begin_sums(struct op_summing *summing)
 {
-    const struct fact_ask ask = {&consumer, summing};
-    const struct op_sums_wish *wish = summing->wish;
-    const struct fact_range range = {.shard = wish->shard,
-                                     .since_ns = wish->windows[0].begin_ns,
-                                     .until_ns = wish->windows[wish->window_count - 1].end_ns};
     arg_keys_init(&summing->keys, op_shape_keys, OP_SHAPE_KEYS);
     summing->late = (struct late_rows){
         .settle = settle, .context = summing, .row_bytes = sizeof(struct late_work)};
@@ -395,15 +391,48 @@ static int sum_all(struct op_summing *summing)
         status = op_paths_init(&summing->paths, &summing->rows);
     if (!status)
         status = learn_sites(summing);
+    return status ? status : read_others(summing);
+}
+
+static int end_sums(struct op_summing *summing)
+{
+    for (size_t i = 0; i < summing->stack_count; i++)
+        op_stack_leave_all(&summing->stacks[i], &summing->sink);
+    int status = add_loose_memory(summing);
     if (!status)
-        status = read_others(summing);
+        status = op_paths_sum(&summing->paths);
+    return status ? status
+                  : op_rows_tell(&summing->rows, summing->ops,
+                                 summing->has_device_rows ? GAIT_OP_HAS_DEVICE : 0u);
+}
+
+static int sum_all(struct op_summing *summing)
+{
+    const struct fact_ask ask = {&consumer, summing};
+    const struct op_sums_wish *wish = summing->wish;
+    const struct fact_range range = {.shard = wish->shard,
+                                     .since_ns = wish->windows[0].begin_ns,
+                                     .until_ns = wish->windows[wish->window_count - 1].end_ns};
+    int status = begin_sums(summing);
     if (!status)
         status = facts_run_rank(summing->trace, &range, &ask, 1);
-    for (size_t i = 0; i < summing->stack_count && !status; i++)
-        op_stack_leave_all(&summing->stacks[i], &summing->sink);
-    if (!status)
-        status = add_loose_memory(summing);
-    return status ? status : op_paths_sum(&summing->paths);
+    return status ? status : end_sums(summing);
+}
+
+static void init(struct op_summing *summing, struct gait_ops *ops, struct gait_trace *trace,
+                 const struct op_sums_wish *wish)
+{
+    *summing = (struct op_summing){
+        .wish = wish,
+        .trace = trace,
+        .ops = ops,
+        .query = {.size = sizeof summing->query},
+        .has_devices = site_role_any(trace, ROLES_OF_DEVICES),
+        .main_thread = LAUNCH_NO_THREAD,
+    };
+    op_rows_init(&summing->rows);
+    op_blocks_init(&summing->blocks);
+    summing->sink = (struct op_sink){&summing->rows, &summing->paths, &summing->blocks.memory};
 }
 
 static void finish(struct op_summing *summing)
@@ -435,21 +464,9 @@ static bool is_whole(const struct gait_trace *trace, const struct op_sums_wish *
 
 static int sum_up(struct gait_ops *ops, struct gait_trace *trace, const struct op_sums_wish *wish)
 {
-    struct op_summing summing = {
-        .wish = wish,
-        .trace = trace,
-        .ops = ops,
-        .query = {.size = sizeof summing.query},
-        .has_devices = site_role_any(trace, ROLES_OF_DEVICES),
-        .main_thread = LAUNCH_NO_THREAD,
-    };
-    op_rows_init(&summing.rows);
-    op_blocks_init(&summing.blocks);
-    summing.sink = (struct op_sink){&summing.rows, &summing.paths, &summing.blocks.memory};
-    int status = sum_all(&summing);
-    if (!status)
-        status =
-            op_rows_tell(&summing.rows, ops, summing.has_device_rows ? GAIT_OP_HAS_DEVICE : 0u);
+    struct op_summing summing;
+    init(&summing, ops, trace, wish);
+    const int status = sum_all(&summing);
     finish(&summing);
     return status;
 }
@@ -471,3 +488,100 @@ int op_sums_make(struct gait_ops *ops, struct gait_trace *trace, const struct op
     *ret_count = ops->row_count;
     return status;
 }
+
+// --- in one reading with others ---------------------------------------------------------------
+
+struct op_keeping {
+    struct gait_ops *ops;
+    struct op_sums_wish wish; // all of the process
+    struct torch_window all;
+    struct op_summing summing;
+    bool is_wanted, is_begun;
+};
+
+static int keep_begin(void *part, const struct gait_trace *trace, uint32_t shard, void *answer)
+{
+    struct op_keeping *keeping = part;
+    const struct gait_shard_info *info = &trace->run.shards[shard]->info;
+    (void)answer;
+    keeping->is_wanted =
+        gait_trace_metadata(trace, shard, meta.import) && site_role_any(trace, ROLE_BIT(ROLE_OP));
+    if (!keeping->is_wanted)
+        return GAIT_OK;
+    keeping->all =
+        (struct torch_window){.begin_ns = info->start_ns,
+                              .end_ns = info->end_ns < INT64_MAX ? info->end_ns + 1 : INT64_MAX};
+    keeping->wish =
+        (struct op_sums_wish){.shard = shard, .windows = &keeping->all, .window_count = 1};
+    const int status = gait_ops_create(&keeping->ops);
+    if (!status) // of which frames are read
+        init(&keeping->summing, keeping->ops, (struct gait_trace *)(uintptr_t)trace,
+             &keeping->wish);
+    return status;
+}
+
+// Not before it is known that it is not on record: what is no span is read there.
+static int reach_begin(struct op_keeping *keeping)
+{
+    if (keeping->is_begun)
+        return GAIT_OK;
+    keeping->is_begun = true;
+    return begin_sums(&keeping->summing);
+}
+
+static int keep_slice(void *part, const struct fact_slice *slice)
+{
+    struct op_keeping *keeping = part;
+    if (!keeping->is_wanted)
+        return GAIT_OK;
+    const int status = reach_begin(keeping);
+    return status ? status : add_slice(&keeping->summing, slice);
+}
+
+static int keep_end(void *part)
+{
+    struct op_keeping *keeping = part;
+    if (!keeping->is_wanted)
+        return GAIT_OK;
+    const int status = reach_begin(keeping);
+    return status ? status : end_sums(&keeping->summing);
+}
+
+static void keep_drop(void *part)
+{
+    struct op_keeping *keeping = part;
+    if (keeping->summing.trace)
+        finish(&keeping->summing);
+    gait_ops_destroy(keeping->ops);
+}
+
+static bool keep_all(const void *answer)
+{
+    (void)answer;
+    return true;
+}
+
+static int keep_save(const void *part, struct facts_file *file)
+{
+    const struct op_keeping *keeping = part;
+    return keeping->is_wanted ? op_kept_save(keeping->ops, file) : GAIT_OK;
+}
+
+static int keep_load(void *part, struct facts_file *file)
+{
+    const struct op_keeping *keeping = part;
+    return !keeping->is_wanted || op_kept_is_there(file);
+}
+
+const struct fact_consumer op_sums_consumer = {
+    .name = "ops",
+    .columns = FACT_LINKS | FACT_ARGS,
+    .part_bytes = sizeof(struct op_keeping),
+    .begin = keep_begin,
+    .slice = keep_slice,
+    .end = keep_end,
+    .drop = keep_drop,
+    .is_whole = keep_all,
+    .save = keep_save,
+    .load = keep_load,
+};

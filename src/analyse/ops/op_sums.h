@@ -27,4 +27,8 @@ GAIT_CHECK int op_sums_make(struct gait_ops *ops, struct gait_trace *trace,
                             const struct op_sums_wish *wish, const struct gait_op_sums **ret_rows,
                             size_t *ret_count);
 
+// All rows of each imported process, for its file of facts alone; without an answer.
+struct fact_consumer;
+extern const struct fact_consumer op_sums_consumer;
+
 #endif

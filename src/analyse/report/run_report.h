@@ -72,7 +72,9 @@ struct run_report {
     bool has_torch;             // a process imported it, whatever it did with it
     uint64_t memory_peak_bytes; // the largest that a process noted; 0: none did
     struct process_lives lives;
-    struct device_run devices;        // with the ledger of each rank's turns
+    struct device_run devices;  // with the ledger of each rank's turns
+    struct judged_rank *judged; // what the verdict knows of each rank with devices
+    size_t judged_count;
     struct energy_run energy;         // of devices that `gait run` read
     uint32_t shard_count, rank_count; // ranks that made steps
     uint32_t process_count;           // without gait's own that took samples

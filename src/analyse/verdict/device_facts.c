@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/verdict/device_facts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <gait/trace.h>
@@ -75,6 +74,7 @@ static struct device_judged judge_rank(const struct run_report *report,
                                        const struct breakdown_rank *rank, bool has_steps)
 {
     struct device_judged judged = {.steps = rank->step_count,
+                                   .shard = rank->shard,
                                    .is_window = !has_steps || !report->is_imported};
     for (size_t k = 0; report->is_imported && k < rank->step_count; k++)
         add_devices(&judged, &rank->steps[k].breakdown);
@@ -134,12 +134,6 @@ static void part_waiting(struct device_judged *judged, const struct waits *waits
     judged->by_work[WORK_PEERS] = comm_ns - judged->by_work[WORK_WAITING];
 }
 
-struct judged_rank {
-    struct device_judged judged;
-    int64_t rank;
-    uint64_t step_ns, own_ns; // of a step of it: all, and without waiting for others
-};
-
 static int64_t number_of(const struct gait_trace *trace, uint32_t shard)
 {
     struct gait_shard_info info;
@@ -192,9 +186,9 @@ static void choose(struct judged_rank *ranks, size_t count, struct verdict_facts
     for (size_t i = 0; i < count; i++) {
         struct judged_rank *rank = &ranks[i];
         const struct device_judged *judged = &rank->judged;
-        const uint64_t steps = judged->steps && !judged->is_window ? judged->steps : 1;
-        rank->step_ns = judged->total_ns / steps;
-        rank->own_ns = (judged->total_ns - judged->by_work[WORK_WAITING]) / steps;
+        rank->rounds = judged->steps && !judged->is_window ? judged->steps : 1;
+        rank->step_ns = judged->total_ns / rank->rounds;
+        rank->own_ns = (judged->total_ns - judged->by_work[WORK_WAITING]) / rank->rounds;
         longest = rank->step_ns > longest->step_ns ? rank : longest;
         busiest = rank->own_ns > busiest->own_ns ? rank : busiest;
     }
@@ -209,17 +203,19 @@ static void choose(struct judged_rank *ranks, size_t count, struct verdict_facts
         facts->devices.peers_ceiling = 1 - (double)busiest->own_ns / (double)longest->step_ns;
 }
 
-int device_facts_find(const struct run_report *report, struct gait_trace *trace,
+int device_facts_find(struct run_report *report, struct gait_trace *trace,
                       struct verdict_facts *facts)
 {
-    struct judged_rank *ranks = calloc(report->devices.count + 1, sizeof *ranks);
+    const size_t room = report->devices.count + 1;
+    struct judged_rank *ranks = arena_take(&report->arena, room * sizeof *ranks);
     if (!ranks)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu ranks", report->devices.count);
     const size_t count = judge_ranks(report, trace, ranks);
     const int status = find_waits(trace, ranks, count);
     if (count && !status)
         choose(ranks, count, facts);
-    free(ranks);
+    report->judged = ranks;
+    report->judged_count = count;
     facts->lacks_device_rows = !count && lacks_device_rows(report, trace);
     return status;
 }

@@ -9,8 +9,8 @@ struct gait_trace;
 struct run_report;
 struct verdict_facts;
 
-// Fills in `devices` and `lacks_device_rows`.
-GAIT_CHECK int device_facts_find(const struct run_report *report, struct gait_trace *trace,
+// Fills in `devices` and `lacks_device_rows`, and of the report the ranks that were judged.
+GAIT_CHECK int device_facts_find(struct run_report *report, struct gait_trace *trace,
                                  struct verdict_facts *facts);
 
 #endif

@@ -45,6 +45,8 @@ void lead_put_parts(const struct verdict_facts *facts, const struct division *di
     struct verdict_part *parts = verdict->parts;
     verdict->part_count = 0;
     verdict->base = division->base;
+    verdict->is_of_devices = division->is_device;
+    verdict->shard = facts->devices.shard;
     for (unsigned i = 0; i <= WORK_KINDS; i++) { // the lead first, then it is passed over
         const enum work_kind work = i ? i - 1 : lead;
         if ((i && work == lead) || (i && !division->by_work[work]) || !division->total_ns)
@@ -69,8 +71,8 @@ static void say_phases(const struct verdict_facts *facts, const struct division 
 {
     const struct judged_part *most = division_largest(facts, work);
     const uint64_t sum_ns = division->by_work[work];
-    enum note note = most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED;
-    if (most->total_ns < sum_ns)
+    enum note note = !most || most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED;
+    if (most && most->total_ns < sum_ns)
         note = most->total_ns > sum_ns / 2 ? NOTE_TAKES_MOSTLY : NOTE_TAKES_LARGEST;
     verdict_say(&verdict->why, note);
 }
@@ -157,7 +159,7 @@ static void rest_on(const struct verdict_facts *facts, const struct division *di
         evidence_share(evidence, "products_share", torch->product_ns, torch->op_ns);
     if (work == WORK_WAITING)
         evidence_number(evidence, "rank", (uint64_t)facts->longest_rank);
-    if (work == WORK_BLOCKED || work == WORK_PYTHON)
+    if (torch && (work == WORK_BLOCKED || work == WORK_PYTHON))
         evidence_share(evidence, "cpu_share", torch->cpu_ns, torch->clocked_ns);
 }
 

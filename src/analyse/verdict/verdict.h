@@ -93,6 +93,14 @@ struct device_judged {
         drained;          // of WORK_HOST: it began while the host waited for them; how often
     bool is_window;       // of the time with devices on record, not of steps
     double peers_ceiling; // what the job may save at most if no rank waits; 0: not known
+    uint32_t shard;       // whose
+};
+
+// Each rank with devices; a step of it, or all of its window.
+struct judged_rank {
+    struct device_judged judged;
+    int64_t rank;
+    uint64_t rounds, step_ns, own_ns; // so many steps; of one all, and without waiting for others
 };
 
 struct verdict_facts {
@@ -153,6 +161,8 @@ struct verdict {
     size_t try_count;
     const char *phase; // that stacks, where there are some, tell more of; NULL: none
     int64_t longest_rank, busiest_rank; // -1: not known
+    bool is_of_devices;                 // then parts are of those of a shard
+    uint32_t shard;
     struct evidence evidence;
 };
 

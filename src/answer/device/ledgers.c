@@ -48,27 +48,53 @@ static uint64_t phases_of(const struct recorded_steps *recorded, uint32_t shard)
     return ns;
 }
 
-// The phases of the steps; what of a step has none, and what lies between steps. Of another tool's
-// trace phases are known by the names of ranges and ops: one without them tells nothing.
-static void put_host_parts(struct sheet *sheet, const struct recorded_steps *recorded,
+// Of another tool's trace phases are known by the names of ranges and ops: one without them tells
+// nothing. Steps may overlap.
+bool host_parts_begin(struct host_parts *parts, const struct turns *turns,
+                      const struct turn_rank *rank)
+{
+    const uint64_t phases_ns = phases_of(&turns->recorded, rank->shard);
+    uint64_t host_ns = rank->host_ns > rank->total_ns ? rank->total_ns : rank->host_ns;
+    host_ns = host_ns > phases_ns ? host_ns : phases_ns;
+    *parts = (struct host_parts){
+        .turns = turns, .rank = rank, .phases_ns = phases_ns, .host_ns = host_ns};
+    return host_ns <= rank->total_ns && (!rank->is_imported || phases_ns);
+}
+
+const char *host_parts_next(struct host_parts *parts, uint64_t *ret_ns)
+{
+    const struct recorded_steps *recorded = &parts->turns->recorded;
+    while (parts->at < recorded->phase_count) {
+        const struct recorded_phase *phase = &recorded->phases[parts->at++];
+        *ret_ns = phase->ns;
+        if (phase->shard == parts->rank->shard)
+            return phase->name;
+    }
+    const uint64_t rest_ns[] = {parts->host_ns - parts->phases_ns,
+                                parts->rank->total_ns - parts->host_ns};
+    static const char *const names[] = {"no_phase", "between"};
+    for (size_t i; (i = parts->at - recorded->phase_count) < 2;) {
+        parts->at++;
+        *ret_ns = rest_ns[i];
+        if (rest_ns[i])
+            return names[i];
+    }
+    return NULL;
+}
+
+static void put_host_parts(struct sheet *sheet, const struct turns *turns,
                            const struct turn_rank *rank)
 {
     static const struct table table = {.key = "host", COLUMNS_ARE(part_columns)};
-    const uint64_t total_ns = rank->total_ns, phases_ns = phases_of(recorded, rank->shard);
-    uint64_t host_ns = rank->host_ns > total_ns ? total_ns : rank->host_ns; // steps may overlap
-    host_ns = host_ns > phases_ns ? host_ns : phases_ns;
-    if (host_ns > total_ns || (rank->is_imported && !phases_ns)) {
+    struct host_parts parts;
+    uint64_t ns;
+    if (!host_parts_begin(&parts, turns, rank)) {
         sheet_put(sheet, "host", value_none());
         return;
     }
     sheet_table(sheet, &table);
-    for (size_t i = 0; i < recorded->phase_count; i++)
-        if (recorded->phases[i].shard == rank->shard)
-            put_part(sheet, recorded->phases[i].name, recorded->phases[i].ns, total_ns);
-    if (host_ns > phases_ns)
-        put_part(sheet, "no_phase", host_ns - phases_ns, total_ns);
-    if (total_ns > host_ns)
-        put_part(sheet, "between", total_ns - host_ns, total_ns);
+    for (const char *name; (name = host_parts_next(&parts, &ns));)
+        put_part(sheet, name, ns, rank->total_ns);
     sheet_end(sheet);
 }
 
@@ -100,7 +126,7 @@ static void put_ledger(struct sheet *sheet, const struct gait_trace *trace,
         put_device_parts(sheet, &rank->sums, rank->told_ns);
     else
         sheet_put(sheet, "device", value_none());
-    put_host_parts(sheet, &turns->recorded, rank);
+    put_host_parts(sheet, turns, rank);
 }
 
 void ledgers_put(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns)
@@ -281,7 +307,7 @@ static void show_state(struct sheet *sheet, const struct rank_activity *activity
 void activity_show(struct sheet *sheet, const struct gait_trace *trace,
                    const struct rank_activity *activity, bool is_of_page)
 {
-    static const struct column columns[] = {{.label = "", .flags = COLUMN_LEFT, .width = 12},
+    static const struct column columns[] = {{.label = "", .flags = COLUMN_LEFT, .width = 11},
                                             {.label = "time", .unit = UNIT_NS, .width = 9},
                                             {.label = "share", .unit = UNIT_SHARE, .width = 8},
 #define X(text, parts) {.label = text, .unit = UNIT_SHARE, .width = 8},

@@ -17,6 +17,7 @@
 #include "answer/energy/energy_answer.h"
 #include "answer/rank_gaps.h"
 #include "answer/report/report_ends.h"
+#include "answer/report/screen_answer.h"
 #include "answer/report/torch_answer.h"
 #include "answer/report/verdict_answer.h"
 #include "base/buffer.h"
@@ -102,12 +103,17 @@ static bool is_plain_word(const char *text)
     return *text && *text != '-' && !text[plain];
 }
 
+static const char *path_to_type(const struct making *making)
+{
+    return is_plain_word(making->path) ? making->path : "RUN";
+}
+
 // Stacks were taken: they know what the phase did, or waited in, and where there are no
 // steps they are all that is known.
 static void put_question(const struct making *making)
 {
     const char *phase = making->report->verdict.phase;
-    const char *path = is_plain_word(making->path) ? making->path : "RUN";
+    const char *path = path_to_type(making);
     char command[5000];
     if (!making->report->has_samples)
         return;
@@ -123,6 +129,7 @@ static void put_question(const struct making *making)
 static void put_verdict(const struct making *making)
 {
     verdict_answer_put(making->sheet, &making->report->verdict);
+    screen_put_bars(making->sheet, making->report);
     report_ends_failure(making->sheet, making->report, making->trace);
     put_question(making);
 }
@@ -510,11 +517,19 @@ static void say_memory(const struct making *making)
     sheet_section(making->sheet, "Memory", text);
 }
 
+static void put_more(const struct making *making)
+{
+    char command[5000];
+    snprintf(command, sizeof command, "gait report --all %s", path_to_type(making));
+    sheet_more(making->sheet, command);
+}
+
 // --- all of it -------------------------------------------------------------------------
 
 static int put_all(const struct making *making)
 {
     const struct run_report *report = making->report;
+    struct sheet *sheet = making->sheet;
     put_title(making);
     const int status = rank_gaps_say(making->sheet, making->trace, true);
     if (status)
@@ -530,12 +545,18 @@ static int put_all(const struct making *making)
         torch_answer_put_steps(making->sheet, report);
     put_steps(making);
     put_curve(making);
+    sheet_fold(sheet, screen_put_step(sheet, report));
     put_ledger(making);
+    sheet_fold(sheet, false);
+    screen_put_ranks(sheet, report);
+    screen_say_run(sheet, report);
     if (report->torch)
-        torch_answer_put_more(making->sheet, report);
-    device_ledger_put(making->sheet, making->trace, &report->devices);
-    ledgers_put(making->sheet, making->trace, &report->devices.turns);
-    ledgers_show(making->sheet, making->trace, &report->devices.turns);
+        torch_answer_put_more(sheet, report);
+    sheet_fold(sheet, true);
+    device_ledger_put(sheet, making->trace, &report->devices);
+    ledgers_put(sheet, making->trace, &report->devices.turns);
+    ledgers_show(sheet, making->trace, &report->devices.turns);
+    sheet_fold(sheet, false);
     sheet_put(making->sheet, "ledger_failure", value_text(report->ledger_failure));
     sheet_put(making->sheet, "wall_ns", value_int(report->wall_ns));
     sheet_put(making->sheet, "events", value_uint(report->events));
@@ -545,6 +566,7 @@ static int put_all(const struct making *making)
     put_drops(making);
     put_damage(making);
     put_overhead(making);
+    put_more(making);
     return answer_put_identity(making->sheet, making->trace, true);
 }
 

@@ -9,6 +9,7 @@
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
 #include "answer/answer_parts.h"
+#include "answer/report/screen_answer.h"
 #include "answer/report/work_answer.h"
 #include "answer/sentence_text.h"
 #include "answer/sheet.h"
@@ -16,6 +17,7 @@
 
 enum {
     MOST_FINDINGS = 5,
+    SCREEN_FINDINGS = 3,
     OPS_SEEN = 8,
     MOST_OPS = 100,
     MOST_RANKS = 8,
@@ -270,22 +272,38 @@ static size_t first_finding(const struct run_report *report)
            findings->rows[0].number == FINDING_NO_OPTIMIZER;
 }
 
+// The line about the run says as much.
+static bool is_of_run(const struct finding *finding)
+{
+    return finding->number == FINDING_SET_UP || finding->number == FINDING_AFTER;
+}
+
+// The first screen has a few of those that nothing else on it says.
 static void say_findings(struct sheet *sheet, const struct run_report *report)
 {
     const struct findings *findings = &report->torch->findings;
     const size_t first = first_finding(report);
+    size_t others = 0, seen = 0;
     char text[SENTENCE_BYTES];
+    for (size_t i = first; i < findings->count; i++)
+        others += !is_of_run(&findings->rows[i]);
     if (findings->count <= first)
         return;
+    sheet_fold(sheet, !others);
     sheet_section(sheet, "Findings", "");
     for (size_t i = first; i < findings->count && i < MOST_FINDINGS; i++) {
+        const bool is_seen = !is_of_run(&findings->rows[i]) && seen < SCREEN_FINDINGS;
+        seen += is_seen;
         sentence_finding(&findings->rows[i], text, sizeof text);
+        sheet_fold(sheet, !is_seen);
         sheet_say(sheet, SAY_BULLET, text);
     }
+    sheet_fold(sheet, true);
     if (findings->count > MOST_FINDINGS) {
         snprintf(text, sizeof text, "(%zu more: see --json)", findings->count - MOST_FINDINGS);
         sheet_say(sheet, SAY_ITEM, text);
     }
+    sheet_fold(sheet, false);
 }
 
 static void put_findings(struct sheet *sheet, const struct run_report *report)
@@ -548,13 +566,21 @@ static void put_ops(struct sheet *sheet, const struct run_report *report)
 void torch_answer_put_more(struct sheet *sheet, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
+    sheet_fold(sheet, true);
     put_whole_run(sheet, report);
+    sheet_fold(sheet, false);
     put_findings(sheet, report);
+    sheet_fold(sheet, report->judged_count > 1); // who have a table of their own
     put_ranks(sheet, report);
     put_slow_rank(sheet, torch);
+    sheet_fold(sheet, true);
     put_epochs(sheet, torch);
+    sheet_fold(sheet, false);
+    screen_say_ops(sheet, report);
+    sheet_fold(sheet, true);
     put_ops(sheet, report);
     work_answer_put_memory(sheet, report);
+    sheet_fold(sheet, false);
 }
 
 // --- what it cost ----------------------------------------------------------------------

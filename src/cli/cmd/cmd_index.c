@@ -12,7 +12,7 @@
 #include "analyse/device/collectives.h"
 #include "analyse/device/device_run.h"
 #include "analyse/device/kernels.h"
-#include "answer/ops/ops_reading.h"
+#include "analyse/ops/op_sums.h"
 #include "answer/sheet.h"
 #include "base/fail.h"
 #include "base/own_file.h"
@@ -21,6 +21,7 @@
 #include "cli/io/answer_run.h"
 #include "cli/io/sheet_output.h"
 #include "facts/facts_file.h"
+#include "facts/lod_make.h"
 #include "launch/run_finish.h"
 #include "launch/say.h"
 #include "load/run.h"
@@ -37,10 +38,10 @@ struct index_totals {
 
 // --- the questions -----------------------------------------------------------------------
 
-// All that is kept but ops, in one reading.
-static int make_sums(struct gait_trace *trace)
+// All that is kept, in one reading.
+static int make_all(struct gait_trace *trace)
 {
-    enum { ASKS = DEVICE_RUN_ASKS + 2 };
+    enum { ASKS = DEVICE_RUN_ASKS + 4 };
     struct device_run run = {.turns.is_kept = true};
     struct kernels kernels = {.count = 0};
     struct collectives collectives;
@@ -49,28 +50,14 @@ static int make_sums(struct gait_trace *trace)
     int status = device_run_ask(&run, trace, asks);
     asks[DEVICE_RUN_ASKS] = (struct fact_ask){&kernels_consumer, &kernels};
     asks[DEVICE_RUN_ASKS + 1] = (struct fact_ask){&collectives_consumer, &collectives};
+    asks[DEVICE_RUN_ASKS + 2] = (struct fact_ask){&op_sums_consumer, NULL};
+    asks[DEVICE_RUN_ASKS + 3] = (struct fact_ask){&lod_consumer, NULL};
     if (!status)
         status = recorded_steps_find(&run.turns.recorded, trace, NULL, asks, ASKS);
     device_run_finish(&run);
     kernels_finish(&kernels);
     collectives_finish(&collectives);
     return status;
-}
-
-// A run without ops has none to keep.
-static int make_ops(struct gait_trace *trace)
-{
-    const struct ops_wish wish = {.sort_by = NULL};
-    struct ops_reading reading;
-    const int status = ops_reading_make(&reading, trace, &wish);
-    ops_reading_finish(&reading);
-    return status == GAIT_ERR_MISSING ? GAIT_OK : status;
-}
-
-static int make_all(struct gait_trace *trace)
-{
-    const int status = make_sums(trace);
-    return status ? status : make_ops(trace);
 }
 
 // --- the files ---------------------------------------------------------------------------
