@@ -14,6 +14,7 @@ import random
 from fractions import Fraction
 
 import pytest
+import stored_runs
 from chosen_events import BASE_NS, span
 
 SHARED = pathlib.Path(__file__).parents[3] / "shared" / "traces"
@@ -262,6 +263,14 @@ def test_what_the_host_did_in_each_state_of_the_devices(gait, tmp_path, seed, ha
     assert bases == {"choice"}
     assert made == cells(lanes, [[max(begin, 700_000), min(end, 2_500_500)]])
     sums_to_the_whole(told, made)
+
+
+def test_steps_of_a_recorded_run_with_devices_on_record(gait, tmp_path):
+    stored_runs.unpack(tmp_path)
+    for run in ("h200", "h200_input"):
+        told, made, bases = told_activity(gait, tmp_path / run)
+        assert bases == {"turn"} and sum(made.values())
+        sums_to_the_ledger(told, made)
 
 
 def test_a_rank_without_devices_says_what_would_tell(gait, tmp_path):
