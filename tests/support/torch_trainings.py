@@ -100,6 +100,12 @@ class Training:
         return done.stdout
 
     @functools.cached_property
+    def first_screen(self):
+        done = self.ask("report", self.directory)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @functools.cached_property
     def rows(self):
         """The events as the CSV export has them: texts, empty where unknown."""
         return self._exported()

@@ -553,8 +553,10 @@ static void put_ops(struct sheet *sheet, const struct run_report *report)
     const uint64_t steps = torch->rank_count ? torch->ranks[0].recorded : 0;
     const uint64_t steps_ns = torch->rank_count ? torch->ranks[0].recorded_ns : 0;
     const char *why = sentence_note(why_no_ops(report, steps_ns));
+    sheet_fold(sheet, false);
     if (why)
         sheet_section(sheet, "Ops", why);
+    sheet_fold(sheet, true);
     sheet_object(sheet, "ops");
     sheet_put(sheet, "why", value_text(why));
     sheet_put(sheet, "steps", value_uint(steps));
