@@ -15,7 +15,8 @@ static const char *why(const struct verdict *verdict)
 
 TEST("sentence_text: figures stand in a sentence with their units")
 {
-    struct verdict verdict = {.number = VERDICT_INPUT_BOUND, .base = BASE_LOOP,
+    struct verdict verdict = {.number = VERDICT_INPUT_BOUND,
+                              .base = BASE_LOOP,
                               .why = {{NOTE_TAKES_NAMED, NOTE_TAIL}, 2},
                               .parts = {{WORK_INPUT, 41, 100, .41},
                                         {WORK_COMPUTING, 30, 100, 0},
