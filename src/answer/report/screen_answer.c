@@ -25,18 +25,18 @@ enum {
 
 // The parts of what devices did, in the order in which they are drawn.
 static const struct device_part {
-    enum work_kind work;
     const char *name;
+    enum work_kind work;
     bool is_idle;
 } device_parts[] = {
-    {WORK_COMPUTING, "computing", false},
-    {WORK_PEERS, "communication", false},
-    {WORK_WAITING, "waits for peers", false},
-    {WORK_COPYING, "copies alone", false},
-    {WORK_INPUT, "no batch yet", true},
-    {WORK_HOST, "ops, launches", true},
-    {WORK_SYNC, "blocking", true},
-    {WORK_UNKNOWN, "not known", true},
+    {"computing", WORK_COMPUTING, false},
+    {"communication", WORK_PEERS, false},
+    {"waits for peers", WORK_WAITING, false},
+    {"copies alone", WORK_COPYING, false},
+    {"no batch yet", WORK_INPUT, true},
+    {"ops, launches", WORK_HOST, true},
+    {"blocking", WORK_SYNC, true},
+    {"not known", WORK_UNKNOWN, true},
 };
 enum { DEVICE_PARTS = sizeof device_parts / sizeof device_parts[0] };
 
