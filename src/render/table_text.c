@@ -123,7 +123,7 @@ static void narrow(struct text_table *text)
     text->given = wanted < most ? wanted : most;
 }
 
-// With a width more columns can follow. They need blanks in front of them.
+// With a width it has blanks behind it, so that more columns can follow.
 static void put_bar(const struct text_table *text, double share, unsigned width, bool is_last)
 {
     const unsigned most = width ? width : bar_columns(text->columns);
@@ -204,14 +204,6 @@ static bool is_blank(const struct column *column, struct value value)
                                        : value.kind == VALUE_TEXT && !*value.text);
 }
 
-static bool has_more_columns(const struct table *table, size_t column)
-{
-    while (++column < table->count)
-        if (table->columns[column].label)
-            return true;
-    return false;
-}
-
 static void put_row(const struct text_table *text, const struct value *cells,
                     const struct people_rows *rows)
 {
@@ -231,8 +223,7 @@ static void put_row(const struct text_table *text, const struct value *cells,
         if (!(column->flags & COLUMN_BAR))
             put_cell(text, i, people_rows_cell(table, cells, i), at + gap, i + 1 == count);
         else if (!column->width || text->has_bars)
-            put_bar(text, people_rows_bar(rows, cells[i]),
-                    has_more_columns(table, i) ? column->width : 0, i + 1 == count);
+            put_bar(text, people_rows_bar(rows, cells[i]), column->width, i + 1 == count);
         at += gap + width_of(text, i);
         is_first = false;
     }

@@ -283,6 +283,17 @@ def test_every_identity_is_documented(root):
         assert [row for row in rows if f"`{name}`" in row.split("|")[1]], name
 
 
+def test_no_sentence_has_a_share_without_its_base(root):
+    text = (root / "src/analyse/verdict/sentences.def").read_text()
+    sentences = [
+        "".join(re.findall(r'"((?:[^"\\\\]|\\\\.)*)"', one))
+        for one in re.split(r"\n(?=\w+\()", text)
+    ]
+    shares = [words for one in sentences for words in re.findall(r"\{\w*share\}(.{0,9})", one)]
+    assert len(shares) > 40
+    assert [words for words in shares if not words.startswith(" of ")] == []
+
+
 @pytest.mark.parametrize("tenths, is_told", [(99, False), (101, True)])
 def test_copies_are_told_from_a_tenth_of_the_steps_on(gait, tmp_path, tenths, is_told):
     training = Training()

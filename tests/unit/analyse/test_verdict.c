@@ -145,6 +145,16 @@ TEST("verdict: what is advised often and would be wrong here is named")
     ok(has(&verdict.not, NOTE_NOT_COMPUTING) && !has(&verdict.not, NOTE_NOT_LARGER_BATCHES));
 }
 
+TEST("verdict: what is advised against small ops is not said to be of no use")
+{
+    static const struct named models[] = {{"forward", 300}, {"communication", 700}};
+    struct torch_known known = {
+        .op_calls = 60, .op_ns = 600, .small_op_ns = 310, .resident_bytes = 1};
+    const struct verdict verdict = judge_torch(models, 2, &known);
+    is_int(verdict.parts[1].work, WORK_HOST);
+    ok(!has(&verdict.not, NOTE_NOT_COMPUTING));
+}
+
 TEST("verdict: of a PyTorch run it is known what may be faster")
 {
     static const struct named models[] = {{"forward", 600}, {"optimizer", 310}, {"input", 90}};

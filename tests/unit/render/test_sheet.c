@@ -269,8 +269,8 @@ TEST("sheet: a short line loses the columns that may go, and a page has them all
                                        "  a             ####  train.py:6 augment   50.0 %\n"
                                        "  b             ##\n");
     is_str(print_wide(sheet, 60), "\nCode\n"
-                                  "  a             ##########\n"
-                                  "  b             #####\n");
+                                  "  a             ####\n"
+                                  "  b             ##\n");
     const char *page = print(sheet, "html", NULL);
     ok(has(page, "total") && has(page, "77") && has(page, "train.py:6 augment"));
     sheet_drop(sheet);
