@@ -7,20 +7,32 @@
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
 
-// A part of the run whose name a phase has is known by the phase.
-static void name_places(struct run_where *where, const struct torch_phases *phases,
-                        struct phase_times times[PLACE_COUNT])
+static bool has_any(const struct phase_times *times)
 {
-    for (unsigned i = 0; i < phases->count; i++)
-        where->places[i] = phases->names[i];
-    for (unsigned part = 0; part < RUN_PART_COUNT; part++) {
-        bool is_phase = false;
-        for (unsigned i = 0; i < phases->count && !is_phase; i++)
-            is_phase = !strcmp(phases->names[i], run_part_names[part]);
-        if (is_phase)
-            phase_times_finish(&times[PLACE_PARTS + part]);
-        else
-            where->places[PLACE_PARTS + part] = run_part_names[part];
+    for (size_t i = 0; i < times->count; i++)
+        if (times->threads[i].times.count)
+            return true;
+    return false;
+}
+
+// Leaves the places in which a thread was, and names them. A part of the run whose name a phase
+// has is known by the phase.
+static void choose_places(struct run_where *where, const struct torch_phases *phases,
+                          struct phase_times times[PLACE_COUNT])
+{
+    for (unsigned i = 0; i < PLACE_COUNT; i++) {
+        struct phase_times one = times[i];
+        const char *name = i < PLACE_PARTS ? phases->names[i] : run_part_names[i - PLACE_PARTS];
+        bool is_taken = has_any(&one);
+        for (unsigned j = 0; i >= PLACE_PARTS && j < phases->count && is_taken; j++)
+            is_taken = strcmp(phases->names[j], name) != 0;
+        times[i] = (struct phase_times){.count = 0};
+        if (is_taken) {
+            times[where->place_count] = one;
+            where->places[where->place_count++] = name;
+        } else {
+            phase_times_finish(&one);
+        }
     }
 }
 
@@ -30,14 +42,14 @@ int run_where_make(struct run_where *where, const struct run_report *report,
     struct phase_times times[PLACE_COUNT];
     const struct leaf_options options = {
         .is_of_user = true, .is_aggregated = true, .by = LEAF_BY_PLACE, .places = where->places};
-    *where = (struct run_where){.places = {NULL}};
+    *where = (struct run_where){.place_count = 0};
     stack_set_init(&where->set);
     if (!report->has_samples || !report->torch)
         return GAIT_OK;
     int status = phase_times_find_all(times, trace, &report->lives);
     if (!status) {
-        name_places(where, &report->torch->phases, times);
-        status = stack_set_add_places(&where->set, trace, times, PLACE_COUNT);
+        choose_places(where, &report->torch->phases, times);
+        status = stack_set_add_places(&where->set, trace, times, where->place_count);
     }
     for (unsigned i = 0; i < PLACE_COUNT; i++)
         phase_times_finish(&times[i]);

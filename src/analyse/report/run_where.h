@@ -14,7 +14,8 @@ struct gait_trace;
 struct run_report;
 
 struct run_where {
-    const char *places[PLACE_COUNT]; // names of phases and of parts of the run; NULL: of none
+    const char *places[PLACE_COUNT]; // phases and parts of the run in which a thread was
+    unsigned place_count;
     struct stack_set set;
     struct leaf_report lines; // by phase, and by part of the run outside of the steps
 };

@@ -156,7 +156,7 @@ static int settle(struct taking *taking, struct waiting *waiting, int64_t next_n
     for (unsigned i = 0; i < taking->place_count && status == 0; i++) {
         sample.weight =
             phase_times_hit(phase_times_of(&taking->places[i], taking->host, tid), &looks);
-        status = take_at(taking, &sample, i);
+        status = sample.weight ? take_at(taking, &sample, i) : 0;
     }
     waiting->sample.weight = 0;
     return status;

@@ -396,10 +396,10 @@ static void put_where(const struct making *making)
         .key = "where", .heading = "Where in your code", COLUMNS_ARE(columns), .is_of_page = true};
     const struct run_where *where = &making->where;
     sheet_table(making->sheet, where->lines.count ? &table : &data);
-    for (unsigned i = 0; i < PLACE_COUNT; i++) {
+    for (unsigned i = 0; i < where->place_count; i++) {
         const char *name = where->places[i];
         const struct leaf_row *row;
-        for (size_t n = 0; name && n < MOST_LINES && (row = run_where_line(where, name, n)); n++)
+        for (size_t n = 0; n < MOST_LINES && (row = run_where_line(where, name, n)); n++)
             SHEET_ROW(making->sheet, value_text(name), value_text(row->leaf->path),
                       value_int(row->leaf->line), value_text(row->leaf->name),
                       value_uint(row->count),
