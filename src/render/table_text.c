@@ -304,7 +304,7 @@ int table_text_put(const struct node *nodes, size_t at, const struct text_look *
                               .table = nodes[at].table,
                               .has_bars = true};
     struct people_rows rows;
-    struct column columns[MOST_COLUMNS];
+    struct column columns[MOST_COLUMNS] = {{.key = NULL}};
     struct table copy;
     int status = people_rows_choose(nodes, at, &rows);
     if (status)

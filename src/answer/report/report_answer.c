@@ -401,8 +401,8 @@ static void put_where(const struct making *making)
         const struct leaf_row *row;
         for (size_t n = 0; n < MOST_LINES && (row = run_where_line(where, name, n)); n++)
             SHEET_ROW(making->sheet, value_text(name), value_text(row->leaf->path),
-                      value_int(row->leaf->line), value_text(row->leaf->name),
-                      value_uint(row->count),
+                      value_if(row->leaf->line > 0, value_int(row->leaf->line)),
+                      value_text(row->leaf->name), value_uint(row->count),
                       value_share(row->count, run_where_samples(where, name)));
     }
     sheet_end(making->sheet);
