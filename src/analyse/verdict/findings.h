@@ -7,6 +7,7 @@
 #ifndef GAIT_ANALYSE_FINDINGS_H
 #define GAIT_ANALYSE_FINDINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "analyse/verdict/evidence.h"
@@ -20,14 +21,16 @@ struct finding {
     enum finding_number number;
     enum note more[FINDING_MOST_NOTES]; // clauses behind its sentence
     size_t more_count;
+    bool is_told; // the verdict, or a line beside it, says as much
     struct evidence evidence;
 };
 
 struct findings {
-    struct finding rows[FINDING_NUMBERS];
+    struct finding rows[FINDING_NUMBERS + 1]; // eval mode and evaluation are one finding
     size_t count;
 };
 
+// Once the verdict stands.
 void findings_make(struct findings *findings, const struct run_report *report);
 
 #endif

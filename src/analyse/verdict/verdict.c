@@ -12,7 +12,6 @@ enum {
     FEW = 5,          // fewer steps: how much they differ is not known
     LOST_PERCENT = 5, // more lost events than this: phases may be missing
     ONCE_PERCENT = 10,
-    TAIL_TIMES = 3,
     MOSTLY_PERCENT = 50, // less of the run in its loop: shares are about a part of it
 };
 
@@ -31,6 +30,15 @@ void verdict_try(struct verdict *verdict, enum note note, double ceiling)
 {
     if (note && verdict->try_count < VERDICT_MOST_TRIES)
         verdict->tries[verdict->try_count++] = (struct verdict_try){note, ceiling};
+}
+
+// Of several causes each is; where no processor was free, shares are nearly chance.
+bool verdict_is_beside(const struct verdict *verdict, size_t part)
+{
+    const struct verdict_part *told = &verdict->parts[part];
+    return (part || verdict->number == VERDICT_SEVERAL) &&
+           verdict->number != VERDICT_MACHINE_BUSY && told->work != WORK_COMPUTING &&
+           verdict_percent(told->ns, told->of_ns) >= WORTH_PERCENT;
 }
 
 // --- where nothing is judged -----------------------------------------------------------
