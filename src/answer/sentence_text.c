@@ -269,3 +269,8 @@ const char *sentence_work_id(unsigned work)
 {
     return work < WORK_KINDS ? works[work].id : works[WORK_UNKNOWN].id;
 }
+
+const char *sentence_work(unsigned work)
+{
+    return works[work < WORK_KINDS ? work : WORK_UNKNOWN].words;
+}

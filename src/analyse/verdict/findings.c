@@ -97,6 +97,18 @@ static const struct judged_rank *rank_of(const struct run_report *report, uint32
     return NULL;
 }
 
+void findings_rest_on(const struct run_report *report, const struct verdict_part *part,
+                      struct evidence *evidence)
+{
+    const struct verdict *verdict = &report->verdict;
+    const struct judged_rank *rank = rank_of(report, verdict->shard);
+    lead_rest_on(verdict, part, evidence);
+    evidence_work(evidence, "work", part->work);
+    take_over(evidence, &verdict->evidence);
+    if (verdict->is_of_devices && rank)
+        evidence_number(evidence, "rank", (uint64_t)rank->rank);
+}
+
 // The verdict's own parts behind its lead, as it counts them: of devices, where these are judged,
 // phases of a thread are no causes.
 static void tell_parts(struct findings *findings, const struct run_report *report)
@@ -113,17 +125,12 @@ static void tell_parts(struct findings *findings, const struct run_report *repor
     const struct verdict *verdict = &report->verdict;
     for (size_t i = 0; i < verdict->part_count; i++) {
         const struct verdict_part *part = &verdict->parts[i];
-        const struct judged_rank *rank = rank_of(report, verdict->shard);
         if (!verdict_is_beside(verdict, i))
             continue;
         struct finding *finding = add(findings, numbers[part->work]);
         finding->is_told = true;
         go_on(finding, part->why);
-        lead_rest_on(verdict, part, &finding->evidence);
-        evidence_work(&finding->evidence, "work", part->work);
-        take_over(&finding->evidence, &verdict->evidence);
-        if (verdict->is_of_devices && rank)
-            evidence_number(&finding->evidence, "rank", (uint64_t)rank->rank);
+        findings_rest_on(report, part, &finding->evidence);
         if (part->work == WORK_UNKNOWN && !verdict->is_of_devices)
             go_on(finding, report->has_samples ? NOTE_BY_STACKS : NOTE_BY_SAMPLING);
     }

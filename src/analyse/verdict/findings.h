@@ -14,6 +14,7 @@
 #include "analyse/verdict/sentences.h"
 
 struct run_report;
+struct verdict_part;
 
 enum { FINDING_MOST_NOTES = 4 };
 
@@ -29,6 +30,10 @@ struct findings {
     struct finding rows[FINDING_NUMBERS + 1]; // eval mode and evaluation are one finding
     size_t count;
 };
+
+// What the clause of a part of the report's verdict is filled from.
+void findings_rest_on(const struct run_report *report, const struct verdict_part *part,
+                      struct evidence *evidence);
 
 // Once the verdict stands.
 void findings_make(struct findings *findings, const struct run_report *report);

@@ -178,14 +178,15 @@ static void try_all(const struct verdict_facts *facts, const struct division *di
                     enum work_kind lead, struct verdict *verdict)
 {
     for (size_t i = 0; i < verdict->part_count; i++) {
-        const struct verdict_part *part = &verdict->parts[i];
+        struct verdict_part *part = &verdict->parts[i];
         const bool is_worth = verdict_percent(part->ns, part->of_ns) >= WORTH_PERCENT;
-        if (division_is_removable(part->work) && (part->work == lead || is_worth))
-            verdict_try(verdict, advice_on(facts, division, part->work, &verdict->evidence),
-                        part->ceiling);
+        if (part->work == lead || is_worth)
+            part->advice = advice_on(facts, division, part->work, &verdict->evidence);
+        if (division_is_removable(part->work))
+            verdict_try(verdict, part->advice, part->ceiling);
     }
     if (!division_is_removable(lead)) // behind what is known to save something
-        verdict_try(verdict, advice_on(facts, division, lead, &verdict->evidence), 0);
+        verdict_try(verdict, verdict->parts[0].advice, 0);
 }
 
 // What is advised often, and would be wrong here.

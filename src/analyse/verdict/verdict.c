@@ -15,9 +15,10 @@ enum {
     MOSTLY_PERCENT = 50, // less of the run in its loop: shares are about a part of it
 };
 
+// Rounded down: 9.8 % is not 10 % and more.
 unsigned verdict_percent(uint64_t part, uint64_t whole)
 {
-    return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
+    return whole ? (unsigned)((double)part * 100 / (double)whole) : 0;
 }
 
 void verdict_say(struct verdict_notes *notes, enum note note)

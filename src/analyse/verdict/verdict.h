@@ -142,6 +142,7 @@ struct verdict_part {
     enum note why;     // the clause that says so much
     const char *phase; // of the host: the largest phase of that kind; NULL: none is, or of devices
     uint64_t phase_ns;
+    enum note advice; // of a part that leads or is worth it; NOTE_NONE: none is known
 };
 
 struct verdict_notes {

@@ -59,17 +59,17 @@ static bool says(const struct finding *finding, enum note note)
 TEST("findings: parts behind the lead are the verdict's own, with its base")
 {
     const struct verdict_part parts[] = {
-        {WORK_INPUT, 400, 1000, .4, NOTE_TAKES, "input", 400},
-        {WORK_COMPUTING, 300, 1000, 0, NOTE_TAKES, NULL, 0},
-        {WORK_SAVING, 150, 1000, .15, NOTE_TAKES, "checkpoint", 150},
-        {WORK_COLLECTING, 94, 1000, .1, NOTE_TAKES, "gc", 94}};
+        {WORK_INPUT, 400, 1000, .4, NOTE_TAKES, "input", 400, NOTE_NONE},
+        {WORK_COMPUTING, 300, 1000, 0, NOTE_TAKES, NULL, 0, NOTE_NONE},
+        {WORK_SAVING, 150, 1000, .15, NOTE_TAKES, "checkpoint", 150, NOTE_NONE},
+        {WORK_COLLECTING, 99, 1000, .1, NOTE_TAKES, "gc", 99, NOTE_NONE}};
     struct made *made = quiet();
     made->report.verdict.number = VERDICT_INPUT_BOUND;
     divide(&made->report.verdict, parts, 4);
     made->torch.judged.phases[TORCH_INPUT] = 999; // what the thread did is no other truth
     made->torch.judged.total_ns = 1000;
     const struct finding *saving = find(made, FINDING_CHECKPOINTS);
-    is_int((int)made->findings.count, 1); // the lead, computing and 9 % are none
+    is_int((int)made->findings.count, 1); // the lead, computing and 9.9 % are none
     is_u64(row(saving, "part_ns").number, 150);
     is_u64(row(saving, "whole_ns").number, 1000);
     is_u64(row(saving, "of").number, BASE_LOOP);
@@ -84,8 +84,8 @@ TEST("findings: parts behind the lead are the verdict's own, with its base")
 TEST("findings: of devices they are of a step, of the rank that is judged")
 {
     const struct verdict_part parts[] = {
-        {WORK_INPUT, 400, 1000, .4, NOTE_DEVICE_INPUT, NULL, 0},
-        {WORK_WAITING, 300, 1000, .3, NOTE_DEVICE_WAITING, NULL, 0}};
+        {WORK_INPUT, 400, 1000, .4, NOTE_DEVICE_INPUT, NULL, 0, NOTE_NONE},
+        {WORK_WAITING, 300, 1000, .3, NOTE_DEVICE_WAITING, NULL, 0, NOTE_NONE}};
     struct judged_rank ranks[] = {{.rank = 4, .judged = {.shard = 0}},
                                   {.rank = 7, .judged = {.shard = 1}}};
     struct made *made = quiet();
@@ -117,7 +117,8 @@ TEST("findings: of devices they are of a step, of the rank that is judged")
 
 TEST("findings: what the verdict has said of a slow rank or of the loop is said once")
 {
-    const struct verdict_part lead[] = {{WORK_COMPUTING, 1000, 1000, 0, NOTE_TAKES, NULL, 0}};
+    const struct verdict_part lead[] = {
+        {WORK_COMPUTING, 1000, 1000, 0, NOTE_TAKES, NULL, 0, NOTE_NONE}};
     struct made *made = quiet();
     made->torch.slow = (struct torch_slow){.is_known = true, .rank = 1, .steps = 100, .ns = 1000};
     made->rank.run = (struct run_parts){.total_ns = 1000};
