@@ -17,6 +17,7 @@
 
 struct breakdown_values {
     const char *compat; // a tool; NULL: none
+    bool activity;
 };
 
 static const char *const compat_tools[] = {"itwinai", NULL}; // for shells to complete
@@ -263,13 +264,55 @@ static void put_title(struct sheet *sheet, const struct asked *asked, const stru
 // Turns are whole: times and phases that cut one leave none (gait steps takes those that begin).
 static void put_ledgers(struct sheet *sheet, const struct asked *asked, const struct turns *turns)
 {
-    const struct choice *choice = asked->chosen ? asked->choice : NULL;
-    if (choice && (choice->from.is_given || choice->to.is_given || choice->texts.phase))
+    if (asked->chosen && asked->chosen->cuts_steps)
         sheet_put(sheet, "ledgers", value_none());
     else {
         ledgers_put(sheet, asked->trace, turns);
         ledgers_show(sheet, asked->trace, turns);
     }
+}
+
+static const struct rank_activity *activity_of(const struct turns *turns, uint32_t shard)
+{
+    size_t at = 0;
+    while (at < turns->activity_count && turns->activities[at].shard != shard)
+        at++;
+    return at < turns->activity_count ? &turns->activities[at] : NULL;
+}
+
+static void say_no_activity(struct sheet *sheet, const struct asked *asked,
+                            const struct breakdown_rank *rank)
+{
+    char text[300];
+    const char *why =
+        rank->has_device
+            ? "no step lies in a time with devices on record."
+            : "no work of devices is on record. A trace of torch.profiler with "
+              "ProfilerActivity.CUDA tells it, and gait run of a program that uses a device. "
+              "gait ops tells what the host did.";
+    snprintf(text, sizeof text, "Rank %" PRId64 ": %s",
+             device_rank_number(asked->trace, rank->shard), why);
+    sheet_say(sheet, SAY_PARAGRAPH, text);
+}
+
+// Pages have it of the first ranks, asked for or not.
+static void put_activities(struct sheet *sheet, const struct asked *asked,
+                           const struct device_run *run, bool is_asked)
+{
+    enum { MOST_SHOWN = 16 };
+    if (is_asked) {
+        activities_put(sheet, asked->trace, &run->turns);
+        sheet_section(sheet, "Activity", "what the host did in each state of its devices");
+    }
+    for (size_t i = 0; i < run->count && i < MOST_SHOWN; i++) {
+        const struct rank_activity *activity = activity_of(&run->turns, run->ranks[i].shard);
+        if (activity)
+            activity_show(sheet, asked->trace, activity, !is_asked);
+        else if (is_asked)
+            say_no_activity(sheet, asked, &run->ranks[i]);
+    }
+    if (is_asked && run->count > MOST_SHOWN)
+        sheet_say(sheet, SAY_PARAGRAPH, "Of other ranks: --ranks, or --json.");
 }
 
 static int check_compat(const char *tool, bool is_chosen)
@@ -302,6 +345,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     show_devices(sheet, asked, &run);
     show_causes(sheet, asked, &run);
     put_ledgers(sheet, asked, &run.turns);
+    put_activities(sheet, asked, &run, values->activity);
     if (asked->choice && asked->choice->shows_steps)
         show_steps(sheet, &run);
     if (!status && values->compat)
@@ -311,6 +355,9 @@ static int put(struct sheet *sheet, const struct asked *asked)
 }
 
 static const struct option options[] = {
+    {.name = "activity",
+     .help = "also show what the host did in each state of devices",
+     .offset = offsetof(struct breakdown_values, activity)},
     {.name = "compat",
      .kind = OPTION_TEXT,
      .value = "TOOL",
@@ -322,20 +369,24 @@ static const struct option options[] = {
 const struct answer breakdown_answer = {
     .summary = "Shows what the devices of each rank did: computation, communication, copies, their "
                "overlap, and why the devices were idle.",
-    .about = {"gait divides the time from the first to the last event of a rank's devices into "
-              "exclusive states. Each nanosecond is in one state, so the states sum to the whole "
-              "exactly. Work on several streams at once counts once.",
-              "Communication is the kernels of NCCL, RCCL, HCCL and oneCCL. It is exposed while no "
-              "kernel computes.",
-              "The work that ends an idle time shows its cause: the host launched it late, the "
-              "launch took time, it waited for other work (dependency), or it followed the kernel "
-              "before it at once (gap, below 3 us).",
-              "Turns last from step to step (gait steps): what devices did, and while they were "
-              "idle the host.",
-              "--steps takes a value behind = alone: the numbers that gait steps prints. A choice "
-              "of steps, time or phase cuts the work of devices at its edges: the whole of "
-              "--steps=5..9 is the sum of these steps, and --from T and --to T part the whole in "
-              "two. The steps that are shown begin in it."},
+    .about =
+        {"gait divides the time from the first to the last event of a rank's devices into "
+         "exclusive states. Each nanosecond is in one state, so the states sum to the whole "
+         "exactly. Work on several streams at once counts once.",
+         "Communication is the kernels of NCCL, RCCL, HCCL and oneCCL. It is exposed while no "
+         "kernel computes.",
+         "The work that ends an idle time shows its cause: the host launched it late, the "
+         "launch took time, it waited for other work (dependency), or it followed the kernel "
+         "before it at once (gap, below 3 us).",
+         "Turns last from step to step (gait steps): what devices did, and while they were "
+         "idle the host.",
+         "--activity divides the turns, without steps the time with devices on record, by what "
+         "devices did and in that by what the host did, the first of what gait steps names. "
+         "The idle row is that of the turns.",
+         "--steps takes a value behind = alone: the numbers that gait steps prints. A choice "
+         "of steps, time or phase cuts the work of devices at its edges: the whole of "
+         "--steps=5..9 is the sum of these steps, and --from T and --to T part the whole in "
+         "two. The steps that are shown begin in it."},
     .examples = {{"gait breakdown run1",
                   "Show computation, communication, copies and idle time of each rank."},
                  {"gait breakdown --steps --json trace.json.gz",

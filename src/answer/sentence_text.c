@@ -233,6 +233,8 @@ static void put_parts(struct sentence *sentence, const struct verdict *verdict)
             continue;
         put_text(sentence, i ? "; another " : "; ");
         put_share(sentence, (double)part->ns / (double)part->of_ns);
+        put_text(sentence, " of ");
+        put_text(sentence, bases[verdict->base].words);
         put_text(sentence, " is ");
         put_text(sentence, works[part->work].words);
     }

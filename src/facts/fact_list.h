@@ -41,7 +41,8 @@ struct fact_field {
     X(OPS, 11, "ops")                                                                              \
     X(LOD_LANES, 12, "lod_lanes")                                                                  \
     X(LOD_ROWS, 13, "lod_rows")                                                                    \
-    X(LOD_GROUPS, 14, "lod_groups")
+    X(LOD_GROUPS, 14, "lod_groups")                                                                \
+    X(ACTIVITY, 15, "activity")
 
 enum fact_list_number {
 #define X(identifier, number, name) FACT_LIST_##identifier = number,

@@ -19,6 +19,7 @@ struct text {
     const struct text_look *look;
     unsigned columns;       // of a line
     unsigned value_columns; // of the line of values that is open; 0: none is
+    bool is_behind_line;    // what came last was a section that is all in its line
 };
 
 static void put_bold(const struct text *text, const char *words)
@@ -50,10 +51,12 @@ static void put_title(const struct text *text, const struct node *node)
     wrap(text, node->text, 0, 0);
 }
 
+// Sections that are all in their line stand below each other.
 static void put_section(const struct text *text, const struct node *node)
 {
     const unsigned indent = plain_width(node->label, WIDEST) + 2;
-    fputc('\n', text->out);
+    if (!text->is_behind_line || !node->text || !*node->text)
+        fputc('\n', text->out);
     put_bold(text, node->label);
     if (!node->text || !*node->text) {
         fputc('\n', text->out);
@@ -138,6 +141,7 @@ static int put_node(struct text *text, const struct node *nodes, size_t at)
         verdict_text_put(&node->verdict->says, text->look, text->out);
     else if (node->kind == NODE_SERIES)
         put_series(text, node);
+    text->is_behind_line = node->kind == NODE_SECTION && node->text && *node->text;
     return node->kind == NODE_TABLE ? table_text_put(nodes, at, text->look, text->out) : GAIT_OK;
 }
 

@@ -106,16 +106,16 @@ static void narrow(struct text_table *text)
 }
 
 // With a width it has blanks behind it, so that more columns can follow.
-static void put_bar(const struct text_table *text, double share, unsigned width)
+static void put_bar(const struct text_table *text, double share, unsigned width, bool is_last)
 {
     const unsigned most = width ? width : bar_columns(text->columns);
     const unsigned length = (unsigned)(share * most + 0.5);
-    if (!length && !width)
+    if (!length && is_last)
         return;
     fprintf(text->out, "%*s", GAP, "");
     for (unsigned i = 0; i < length; i++)
         fputc('#', text->out);
-    for (unsigned i = length; i < width; i++)
+    for (unsigned i = length; i < width && !is_last; i++)
         fputc(' ', text->out);
 }
 
@@ -203,7 +203,7 @@ static void put_row(const struct text_table *text, const struct value *cells,
         if (!(column->flags & COLUMN_BAR))
             put_cell(text, i, people_rows_cell(table, cells, i), at + gap);
         else if (!column->width || text->has_bars)
-            put_bar(text, people_rows_bar(rows, cells[i]), i + 1 < count ? column->width : 0);
+            put_bar(text, people_rows_bar(rows, cells[i]), column->width, i + 1 == count);
         at += gap + width_of(text, i);
         is_first = false;
     }

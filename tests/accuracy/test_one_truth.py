@@ -161,7 +161,8 @@ def test_people_read_the_same_turns(gait, tmp_path):
     run = tmp_path / "h200"
     (ledger,) = [row for row in ledgers_of(gait, "steps", run) if row["device"]]
     for command in ("steps", "breakdown", "report"):
-        row = gait(command, run).stdout.split("\nTurns, rank")[1].splitlines()[1]
+        words = [command, "--all"] if command == "report" else [command]
+        row = gait(*words, run).stdout.split("\nTurns, rank")[1].splitlines()[1]
         shares = [0 if share == "<0.1" else float(share) for share in re.findall(r"(\S+) %", row)]
         parts = [100 * part["share"] for part in ledger["device"]]
         parts[5:7] = [sum(parts[5:7])]  # calls of the runtime
@@ -171,7 +172,7 @@ def test_people_read_the_same_turns(gait, tmp_path):
         ]
         told = re.findall(r'class="words">(\w+)</th>', page.split("</table>")[0])
         assert told == [part["id"] for part in ledger["device"] if part["ns"]]
-        assert "Turns" not in gait(command, tmp_path / "ddp").stdout  # no device is on record
+        assert "Turns" not in gait(*words, tmp_path / "ddp").stdout  # no device is on record
 
 
 OPS = {"cpu_op", "operator"}

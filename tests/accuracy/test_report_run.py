@@ -35,7 +35,7 @@ def test_what_gait_run_started_is_told_from_its_start(gait, tmp_path):
     assert report["ranks"][0]["run_start"] == report["run_start"]
     evidence = finding(report, "set_up")
     assert (evidence["unrecorded_ns"], evidence["set_up_ns"]) == (IMPORTS, 2_000 * MS)
-    screen = gait("report", "run").stdout
+    screen = gait("report", "--all", "run").stdout
     assert screen.startswith("run\n1 process, 57.0 s, ")
     assert "    of it before the recording      40.0 s " in screen
     assert "40.0 s until gait began to record" in " ".join(screen.split())
@@ -57,7 +57,7 @@ def test_others_are_told_from_their_recording(gait, tmp_path, meta):
     assert report["wall_ns"] == 2_000 * MS + STEPS_NS
     assert parts(report)["start-up"] == 2_000 * MS
     assert report["run_start"] is None
-    assert "before the recording" not in gait("report", "run").stdout
+    assert "before the recording" not in gait("report", "--all", "run").stdout
 
 
 @pytest.mark.parametrize("start", [-(1 << 63), -1, 0])
@@ -152,7 +152,7 @@ def epochs_shown(gait, tmp_path, count, slow):
         training.step({"input": MS}, got=0, loader=epoch)
     report = training.report(gait, tmp_path / "run")
     assert len(report["epochs"]) == count
-    shown = gait("report", "run").stdout.partition("Epochs ")[2].partition("\n\n")[0]
+    shown = gait("report", "--all", "run").stdout.partition("Epochs ")[2].partition("\n\n")[0]
     return [line.split(" " * 4)[0].strip() for line in shown.splitlines()[1:]]
 
 
@@ -222,6 +222,6 @@ def test_a_program_that_imports_torch_and_does_not_train(gait, tmp_path):
     report = asked(gait, tmp_path / "run")
     assert report["verdict_id"] == "no-steps"
     assert report["verdict_try"][0]["text"] == "mark each iteration with gait.step()"
-    screen = gait("report", "run").stdout
+    screen = gait("report", "--all", "run").stdout
     assert "Memory  resident peak 250 MB\n" in screen
     assert "aten::mm" in screen

@@ -11,7 +11,7 @@ OWN_WORK = {name: ns for name, ns in WORK.items() if name != "input"}
 
 def throughput(gait, tmp_path, training):
     report = training.report(gait, tmp_path / "run")
-    return report["throughput"], gait("report", tmp_path / "run").stdout
+    return report["throughput"], gait("report", "--all", tmp_path / "run").stdout
 
 
 def test_the_first_step_and_those_that_compile_do_not_count(gait, tmp_path):

@@ -161,7 +161,7 @@ def test_what_takes_most_is_the_verdict_with_its_figures(gait, tmp_path, phase, 
         ("aten::addmm", 2, 20 * MS, "compute-bound", "bfloat16"),
         ("aten::convolution_backward", 2, 20 * MS, "compute-bound", "bfloat16"),
         ("aten::gelu", 2, 20 * MS, "compute-bound", "torch.compile"),
-        ("aten::mul", 2000, 9_000, "host-bound", "larger batches, torch.compile"),
+        ("aten::mul", 2000, 9_000, "host-bound", "torch.compile, fused"),
         ("aten::mul", 2000, 11_000, "compute-bound", "torch.compile"),
     ],
 )
@@ -282,6 +282,17 @@ def test_every_identity_is_documented(root):
     assert len(made) > 40
     for name in made:
         assert [row for row in rows if f"`{name}`" in row.split("|")[1]], name
+
+
+def test_no_sentence_has_a_share_without_its_base(root):
+    text = (root / "src/analyse/verdict/sentences.def").read_text()
+    sentences = [
+        "".join(re.findall(r'"((?:[^"\\\\]|\\\\.)*)"', one))
+        for one in re.split(r"\n(?=\w+\()", text)
+    ]
+    shares = [words for one in sentences for words in re.findall(r"\{\w*share\}(.{0,9})", one)]
+    assert len(shares) > 40
+    assert [words for words in shares if not words.startswith(" of ")] == []
 
 
 @pytest.mark.parametrize("tenths, is_told", [(99, False), (101, True)])

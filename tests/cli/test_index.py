@@ -63,7 +63,7 @@ def run(gait, tmp_path):
 def answers(gait, run):
     found = {}
     for name in ANSWERS:
-        for more in [[], ["--steps"]] if name == "breakdown" else [[]]:
+        for more in [[], ["--steps"], ["--activity"]] if name == "breakdown" else [[]]:
             done = gait(name, run.name, *more, "--json")
             assert (done.returncode, done.stderr) == (0, ""), (name, done.stderr)
             found[(name, *more)] = done.stdout
@@ -106,7 +106,7 @@ def test_each_rank_keeps_its_ops_and_levels_of_detail(gait, run):
     for path in facts_of(run):
         frames = frames_of(path.read_bytes())
         rows = {one.track: one.rows for one in frames if one.table == 24}
-        assert set(rows) == {*range(1, 15)}
+        assert set(rows) == {*range(1, 16)}
         assert rows[11] >= 4 and rows[12] == 5  # four depths of the thread, the stream
         levels = [at for at, one in enumerate(frames) if one.table == 24 and one.track in (13, 14)]
         assert levels[-1] == max(at for at, one in enumerate(frames) if one.table == 24)

@@ -27,7 +27,7 @@ def test_no_figure_changed(build, runs, name):
 
 SCREENS = [
     "report", "steps", "gaps", "what-if --scale forward=0.5", "critical-path", "kernels", "comms",
-    "memory", "ops", "breakdown --steps", "energy", "info", "leaf",
+    "memory", "ops", "breakdown --steps --activity", "energy", "info", "leaf",
 ]  # fmt: skip
 
 

@@ -43,7 +43,7 @@ struct golden_spec {
     uint64_t transforms[8]; // TRANSFORM_…; NONE where 0
     bool is_nested;         // of spans and steps: starts and durations together
     bool counts_from_first;
-    struct golden_column columns[8];
+    struct golden_column columns[12];
 };
 
 struct golden {

@@ -361,15 +361,15 @@ static void write_unknown(struct golden *golden)
             .table = TABLE_SCHEMA,
             .rows = 6,
             .columns = {U(300, 300, 300, 6, 6, 6),
-                        T("power", "power", "power", "span", "span", "span"), U(0, 1, 2, 5, 6, 7),
+                        T("power", "power", "power", "span", "span", "span"), U(0, 1, 2, 8, 9, 10),
                         T("start", "watts", "note", "device", "remark", "later"),
                         T("time", "real", "bytes", "uint", "bytes", "quaternion")}});
     FRAME((enum table_id)300, 4, 3, WHEN(TICK, TICK + 2, 0),
           COLUMNS(U(TICK, TICK + 1, TICK + 2), R(250.5, 300.0, 0.0), T("on", "", "off")));
-    FRAME(
-        TABLE_SPAN, 1, 2, WHEN(TICK, TICK + 10, 2),
-        COLUMNS(U(TICK, TICK + 5), U(10, 5), U(1, 2), U(0, 1), {0}, U(6, 7), T("a", "b"), U(1, 2)));
-    golden_patch_encoding(golden, 7, 9);
+    FRAME(TABLE_SPAN, 1, 2, WHEN(TICK, TICK + 10, 2),
+          COLUMNS(U(TICK, TICK + 5), U(10, 5), U(1, 2), U(0, 1), {0}, {0}, {0}, {0}, U(6, 7),
+                  T("a", "b"), U(1, 2)));
+    golden_patch_encoding(golden, 10, 9);
 }
 
 static void write_chain(struct golden *golden)

@@ -84,8 +84,10 @@ static inline void literal_open_as(struct literal_rank *rank, const struct liter
     bool is_known[2 * LITERAL_DEVICE_TRACKS] = {false};
     builder_must(shard_out_open_memory(&builder->out), "a writer");
     builder_must(table_write_schema_foreign(&builder->out.tables), "the schema");
-    if (import)
+    if (import) {
         builder_meta(builder, meta.import, import);
+        builder_meta(builder, meta.source, "{}");
+    }
     for (uint64_t i = 0; sites[i].name; i++) {
         builder_string(builder, 2 * i + 1, sites[i].category);
         builder_string(builder, 2 * i + 2, sites[i].name);

@@ -28,9 +28,9 @@ int __wrap_rank_stream_open(struct rank_stream **ret_stream, struct gait_trace *
 
 // First all rows in one slice; then each in a frame of its own, and a slice begins as soon as
 // 1, 2, ... rows wait: from the finest split to one of two pieces.
-static inline void literal_each_split(const struct literal_site *sites,
-                                      const struct literal_row *rows,
-                                      void (*look)(struct gait_trace *trace))
+static inline void literal_each_split_as(const struct literal_site *sites,
+                                         const struct literal_row *rows, const char *source,
+                                         void (*look)(struct gait_trace *trace))
 {
     static struct literal_row apart[LITERAL_MOST_ROWS];
     size_t count = 0;
@@ -42,7 +42,7 @@ static inline void literal_each_split(const struct literal_site *sites,
     for (size_t slice_rows = 0; slice_rows < count; slice_rows++) {
         const int failures = tap.failures;
         struct literal_rank rank;
-        literal_open(&rank, sites, slice_rows ? apart : rows);
+        literal_open_as(&rank, sites, slice_rows ? apart : rows, source);
         literal_slice_rows = slice_rows;
         look(&rank.trace);
         literal_slice_rows = 0;
@@ -52,6 +52,13 @@ static inline void literal_each_split(const struct literal_site *sites,
             return;
         }
     }
+}
+
+static inline void literal_each_split(const struct literal_site *sites,
+                                      const struct literal_row *rows,
+                                      void (*look)(struct gait_trace *trace))
+{
+    literal_each_split_as(sites, rows, NULL, look);
 }
 
 #endif

@@ -95,6 +95,12 @@ class Training:
 
     @functools.cached_property
     def screen(self):
+        done = self.ask("report", "--all", self.directory)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @functools.cached_property
+    def first_screen(self):
         done = self.ask("report", self.directory)
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -279,7 +279,7 @@ def test_torch_goes_unused(run_text):
     assert (on.code, on.stdout, on.stderr) == (0, "tensor(3.)\n", "")
     assert steps(on) == 0
     words = " ".join(on.screen.split())
-    assert "NO OPTIMIZER: no optimizer stepped" in words
+    assert "NO STEPS: no optimizer stepped" in words
     assert "try mark each iteration with gait.step()" in words
     assert "gait_step_begin" not in words
     assert re.search(r"Memory +resident peak \d", on.screen)

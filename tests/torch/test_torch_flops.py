@@ -162,7 +162,7 @@ def test_no_peak_is_guessed(counted):
     mfu = counted("cnn").report["mfu"]
     assert mfu["value"] is None and mfu["peak_flops_per_s"] is None
     assert mfu["why"] == "give the peak of the CPU with --peak-flops"
-    screen = counted("cnn").ask().stdout
+    screen = counted("cnn").ask("--all").stdout
     assert "MFLOP a step" in screen and "no MFU" in screen
     assert max(map(len, screen.splitlines())) <= 78
 

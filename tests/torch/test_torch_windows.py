@@ -61,7 +61,7 @@ def test_a_report_without_ops_says_why(run_text, text, options, why):
     training = run_text(HEAD + text, options=options)
     told = training.report["ops"]["why"]
     assert why in told if why else told is None
-    lines = [line for line in training.screen.splitlines() if line.startswith("Ops ")]
+    lines = [line for line in training.first_screen.splitlines() if line.startswith("Ops ")]
     assert len(lines) == 1 and ("none: " in lines[0]) == bool(why)
 
 

@@ -43,6 +43,14 @@ enum { DEVICE_UNNUMBERED = -1 };
 // The number of the device that a track is of.
 int32_t activity_device(const struct gait_trace *trace, uint32_t track);
 
+// What a row is; of a call that copies its length tells.
+static inline unsigned activity_of_row(const struct feed_head *head)
+{
+    const unsigned copying =
+        head->end_ns - head->start_ns >= COPY_BLOCKS_NS ? ACTIVITY_BLOCKING : ACTIVITY_LAUNCH;
+    return head->kind == ACTIVITY_COPY_CALL ? copying : head->kind;
+}
+
 // Of each site of the trace; who is done frees it.
 GAIT_CHECK int activities_find(const struct gait_trace *trace, uint8_t **ret_kinds);
 

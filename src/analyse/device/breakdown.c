@@ -366,7 +366,8 @@ static int add_row(struct part *part, const struct fact_slice *slice, const stru
     if (head->kind < LANE_NONE)
         return add_work(part, slice, head);
     if (head->kind != ACTIVITY_STEP) {
-        add_wait(part, head);
+        if (activity_of_row(head) != ACTIVITY_LAUNCH)
+            add_wait(part, head);
         return GAIT_OK;
     }
     status = gait_trace_site(part->trace, head->row->site, &site);
@@ -398,7 +399,7 @@ static int find_kinds(const struct gait_trace *trace, uint8_t **ret_kinds)
     for (uint32_t i = 0; !status && i < gait_trace_site_count(trace); i++) {
         uint8_t *kind = &(*ret_kinds)[i];
         if (*kind >= LANE_NONE && *kind != ACTIVITY_INPUT && *kind != ACTIVITY_BLOCKING &&
-            *kind != ACTIVITY_STEP)
+            *kind != ACTIVITY_COPY_CALL && *kind != ACTIVITY_STEP)
             *kind = FEED_NO_KIND;
     }
     return status;

@@ -105,7 +105,9 @@ int device_run_ask(struct device_run *run, struct gait_trace *trace, struct fact
 {
     ret_asks[0] = (struct fact_ask){&breakdown_consumer, run};
     ret_asks[1] = (struct fact_ask){&turns_consumer, &run->turns};
-    return run->chosen ? find_times(run, trace) : GAIT_OK;
+    const int status = run->chosen ? find_times(run, trace) : GAIT_OK;
+    run->turns.times = run->chosen && run->chosen->cuts_steps ? run->times : NULL;
+    return status;
 }
 
 int device_run_make(struct device_run *run, struct gait_trace *trace, const struct chosen *chosen)

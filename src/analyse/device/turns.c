@@ -18,7 +18,7 @@
 #include "load/arg_keys.h"
 #include "vocabulary/metadata.h"
 
-enum { MOST_ROWS = 1 << 28, MOST_DEVICES = 64 };
+enum { MOST_ROWS = 1 << 28, MOST_DEVICES = 64, MOST_RANKS = 1 << 20 };
 
 struct part {
     struct turn_rank rank;
@@ -26,14 +26,17 @@ struct part {
     uint8_t *kinds;
     struct feed feed;
     struct sweep sweep;
-    struct turn_sums sums;           // until now
+    struct activity_sums sums;       // until now
+    struct activity_sums begun;      // when the last turn began
     const struct recorded_step *own; // that did not begin yet
     size_t own_count;
     bool has_own, is_kept;
     size_t capacity;
-    int64_t tail_ns;       // the end of the last turn, so far
-    struct turn_sums tail; // the sums then, once that time has passed
+    int64_t tail_ns;           // the end of the last turn, so far
+    struct activity_sums tail; // the sums then, once that time has passed
     bool is_tail_kept;
+    struct activity_window window;
+    struct rank_activity activity;
     const struct chosen *chosen;
     struct fill_sums *filled, *fill_tails; // by device: of turns that are over; with the last one
     int64_t later_end_ns;                  // of work that was given behind the last step's end
@@ -51,14 +54,15 @@ static const char *const key_names[KEYS] = {"blocks per SM", "est. achieved occu
 
 static void visit(void *context, unsigned state, int64_t from_ns, int64_t until_ns)
 {
-    struct turn_sums *sums = context;
-    const unsigned lane = state ? (unsigned)__builtin_ctz(state) : TURN_NOTHING;
-    sums->ns[lane] += (uint64_t)until_ns - (uint64_t)from_ns;
+    struct part *part = context;
+    activity_sums_take(&part->sums, state, (uint64_t)until_ns - (uint64_t)from_ns);
+    if (part->window.is_open || part->window.times)
+        activity_window_pass(&part->window, state, from_ns, until_ns);
 }
 
 static void sweep_to(struct part *part, int64_t at_ns)
 {
-    sweep_until(&part->sweep, at_ns, visit, &part->sums);
+    sweep_until(&part->sweep, at_ns, visit, part);
 }
 
 static bool is_filled(const struct turn *turn)
@@ -99,27 +103,31 @@ static void end_fills(struct part *part, bool is_told, int64_t at_ns)
     }
 }
 
-static uint64_t sum_of(const struct turn_sums *sums)
-{
-    uint64_t sum_ns = 0;
-    for (unsigned i = 0; i < TURN_PARTS; i++)
-        sum_ns += sums->ns[i];
-    return sum_ns;
-}
-
 static uint64_t length(int64_t from_ns, int64_t until_ns)
 {
     return (uint64_t)until_ns - (uint64_t)from_ns;
 }
 
-// `sums` are those at its end.
-static void end_turn(struct turn_rank *rank, const struct turn_sums *sums, int64_t end_ns)
+// Of idle time the host's side counts.
+static void take_parts(struct turn_sums *parts, const struct activity_sums *sums)
 {
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+        for (unsigned host = 0; host < ACTIVITY_HOSTS; host++)
+            parts->ns[lane] += sums->ns[lane][host];
+    for (unsigned host = 0; host < ACTIVITY_HOSTS; host++)
+        parts->ns[LANE_COUNT + host] += sums->ns[ACTIVITY_IDLE][host];
+}
+
+// `sums` are those at its end.
+static void end_turn(struct part *part, const struct activity_sums *sums, int64_t end_ns)
+{
+    struct turn_rank *rank = &part->rank;
     struct turn *turn = &rank->turns[rank->count - 1];
-    for (unsigned i = 0; i < TURN_PARTS; i++)
-        turn->sums.ns[i] = sums->ns[i] - turn->sums.ns[i];
+    struct activity_sums held = {0};
+    activity_sums_add(&held, sums, &part->begun);
+    take_parts(&turn->sums, &held);
     turn->end_ns = end_ns;
-    GAIT_ASSERT(sum_of(&turn->sums) == length(turn->start_ns, end_ns));
+    GAIT_ASSERT(activity_sums_total(&held) == length(turn->start_ns, end_ns));
     if (!turn->is_chosen)
         return;
     rank->steps++;
@@ -129,8 +137,8 @@ static void end_turn(struct turn_rank *rank, const struct turn_sums *sums, int64
         return;
     rank->told++;
     rank->told_ns += length(turn->start_ns, end_ns);
-    for (unsigned i = 0; i < TURN_PARTS; i++)
-        rank->sums.ns[i] += turn->sums.ns[i];
+    take_parts(&rank->sums, &held);
+    activity_sums_add(&part->activity.sums, &held, &(struct activity_sums){0});
 }
 
 // Time stands at its begin.
@@ -143,7 +151,7 @@ static int begin_turn(struct part *part, const struct turn *turn)
     const int64_t reach_ns = last ? last->host_reach_ns : INT64_MIN;
     end_fills(part, last && is_filled(last), turn->start_ns);
     if (last)
-        end_turn(rank, &part->sums, turn->start_ns);
+        end_turn(part, &part->sums, turn->start_ns);
     const size_t at = part->is_kept ? rank->count : 0;
     const int status = ARRAY_RESERVE(rank->turns, part->capacity, at + 1, MOST_ROWS);
     if (status)
@@ -154,7 +162,9 @@ static int begin_turn(struct part *part, const struct turn *turn)
     made->host_reach_ns = turn->host_end_ns > reach_ns ? turn->host_end_ns : reach_ns;
     made->is_first = !last;
     made->is_chosen = chosen_has(part->chosen, rank->shard, turn->start_ns);
-    made->sums = part->sums;
+    made->sums = (struct turn_sums){{0}};
+    part->begun = part->sums;
+    part->window.is_open = false; // no more
     made->device_end_ns = part->later_end_ns;
     part->later_end_ns = INT64_MIN;
     part->tail_ns = turn->host_end_ns;
@@ -256,6 +266,8 @@ static int add_work(struct part *part, const struct fact_slice *slice, const str
     const struct launch *launch =
         launches_find(slice->launches, head->track->shard, head->row->link, head->start_ns);
     part->rank.has_device = true;
+    if (!part->rank.count && !part->has_own && part->rank.is_imported && !part->window.times)
+        activity_window_work(&part->window, &part->sums);
     sweep_add(&part->sweep, head->kind, head->end_ns);
     if (launch)
         note_launch(part, launch, head->end_ns);
@@ -283,13 +295,10 @@ static int add_step(struct part *part, const struct feed_head *head)
 static void add_activity(struct part *part, const struct fact_slice *slice,
                          const struct feed_head *head)
 {
-    unsigned lane = head->kind;
+    const unsigned lane = activity_of_row(head);
     if ((lane == ACTIVITY_OP || lane == ACTIVITY_PYTHON) &&
         !launches_is_launching(slice->launches, (size_t)(head->track - slice->tracks)))
         return;
-    if (lane == ACTIVITY_COPY_CALL)
-        lane =
-            head->end_ns - head->start_ns >= COPY_BLOCKS_NS ? ACTIVITY_BLOCKING : ACTIVITY_LAUNCH;
     sweep_add(&part->sweep, lane, head->end_ns);
 }
 
@@ -324,6 +333,7 @@ static int begin(void *made, const struct gait_trace *trace, uint32_t shard, voi
     part->rank.shard = shard;
     part->chosen = turns->chosen;
     part->is_kept = turns->is_kept;
+    part->window.times = turns->times ? &turns->times[shard] : NULL;
     part->rank.is_imported = gait_trace_metadata(trace, shard, meta.source) != NULL;
     part->own = recorded_steps_of(&turns->recorded, shard, &part->own_count);
     part->has_own = part->own_count > 0;
@@ -384,25 +394,69 @@ static int take_devices(struct part *part)
     return GAIT_OK;
 }
 
+static void sweep_out(struct part *part)
+{
+    int64_t end_ns = part->sweep.now_ns;
+    for (unsigned i = 0; i < part->sweep.lanes; i++)
+        end_ns = time_later(end_ns, part->sweep.busy_until_ns[i]);
+    if (part->sweep.is_begun)
+        sweep_to(part, end_ns);
+    activity_window_end(&part->window, &part->sums);
+}
+
+// Its turns, where it has some; else all of its time with devices on record.
+static void take_activity(struct part *part)
+{
+    struct rank_activity *activity = &part->activity;
+    const bool is_chosen = part->window.times != NULL;
+    activity->steps = is_chosen ? 0 : part->rank.told;
+    if (activity->steps)
+        activity->base = ACTIVITY_OF_TURNS;
+    else if (part->rank.has_device && (is_chosen || part->window.is_open)) {
+        activity->base = is_chosen ? ACTIVITY_OF_CHOICE : ACTIVITY_OF_WINDOW;
+        activity->sums = part->window.sums;
+    }
+}
+
 static int end(void *made)
 {
     struct part *part = made;
     int status = pass_time(part, INT64_MAX);
-    if (status || !part->rank.count)
+    if (status)
         return status;
-    end_turn(&part->rank, &part->tail, part->tail_ns);
-    settle_turns(&part->rank, part->is_kept);
-    return take_devices(part);
+    if (part->rank.count) {
+        end_turn(part, &part->tail, part->tail_ns);
+        settle_turns(&part->rank, part->is_kept);
+        status = take_devices(part);
+    }
+    sweep_out(part);
+    take_activity(part);
+    return status;
+}
+
+static int merge_activity(struct turns *turns, const struct part *part)
+{
+    const size_t at = turns->activity_count;
+    if (part->activity.base == ACTIVITY_OF_NOTHING)
+        return GAIT_OK;
+    const int status =
+        ARRAY_RESERVE(turns->activities, turns->activity_capacity, at + 1, MOST_RANKS);
+    if (status)
+        return status;
+    turns->activities[at] = part->activity;
+    turns->activities[at].shard = part->rank.shard;
+    turns->activity_count++;
+    return GAIT_OK;
 }
 
 static int merge(void *answer, void *made)
 {
-    enum { MOST_RANKS = 1 << 20 };
     struct turns *turns = answer;
     struct part *part = made;
-    if (!part->rank.steps)
-        return GAIT_OK;
-    const int status = ARRAY_RESERVE(turns->ranks, turns->capacity, turns->count + 1, MOST_RANKS);
+    int status = merge_activity(turns, part);
+    if (status || !part->rank.steps)
+        return status;
+    status = ARRAY_RESERVE(turns->ranks, turns->capacity, turns->count + 1, MOST_RANKS);
     if (!status) {
         turns->ranks[turns->count++] = part->rank;
         part->rank = (struct turn_rank){.turns = NULL};
@@ -422,6 +476,10 @@ struct kept_device {
     int32_t device;
     struct fill_sums sums;
 };
+struct kept_activity { // a row for each state of the devices
+    uint32_t base;
+    uint64_t steps, ns[ACTIVITY_HOSTS];
+};
 
 #define FILL_REALS (sizeof(struct fill_sums) / sizeof(double))
 static const struct fact_field rank_fields[] = {
@@ -429,6 +487,11 @@ static const struct fact_field rank_fields[] = {
     FACT_FIELD(NUMBER, turn_rank, steps),     FACT_FIELD(NUMBER, turn_rank, total_ns),
     FACT_FIELD(NUMBER, turn_rank, host_ns),   FACT_FIELD(NUMBER, turn_rank, told),
     FACT_FIELD(NUMBER, turn_rank, told_ns),   FACT_FIELDS(NUMBER, turn_rank, sums, TURN_PARTS),
+};
+static const struct fact_field activity_fields[] = {
+    FACT_FIELD(WORD, kept_activity, base),
+    FACT_FIELD(NUMBER, kept_activity, steps),
+    FACT_FIELDS(NUMBER, kept_activity, ns, ACTIVITY_HOSTS),
 };
 static const struct fact_field turn_fields[] = {
     FACT_FIELD(TEXT, turn, name),
@@ -449,6 +512,7 @@ static const struct fact_field device_fields[] = {
     FACT_FIELDS(REAL, kept_device, sums, FILL_REALS),
 };
 static const struct fact_list rank_list = FACT_LIST(TURN_SUMS, turn_rank, rank_fields),
+                              activity_list = FACT_LIST(ACTIVITY, kept_activity, activity_fields),
                               turn_list = FACT_LIST(TURNS, turn, turn_fields),
                               device_list = FACT_LIST(TURN_DEVICES, kept_device, device_fields);
 
@@ -459,12 +523,43 @@ static bool is_whole(const void *answer)
     return !turns->chosen && !turns->recorded.count;
 }
 
+static int save_activity(const struct rank_activity *activity, struct facts_file *file)
+{
+    struct kept_activity kept[ACTIVITY_STATES];
+    for (unsigned state = 0; state < ACTIVITY_STATES; state++) {
+        kept[state] = (struct kept_activity){.base = activity->base, .steps = activity->steps};
+        memcpy(kept[state].ns, activity->sums.ns[state], sizeof kept->ns);
+    }
+    return facts_file_put(file, &activity_list, kept, ACTIVITY_STATES);
+}
+
+static int load_activity(struct rank_activity *activity, struct facts_file *file)
+{
+    struct kept_activity *kept;
+    size_t count;
+    int status = facts_file_take(file, &activity_list, (void **)&kept, &count);
+    if (status != 1)
+        return status;
+    status = count == ACTIVITY_STATES;
+    for (unsigned state = 0; status && state < ACTIVITY_STATES; state++) {
+        activity->base = kept[state].base;
+        activity->steps = kept[state].steps;
+        memcpy(activity->sums.ns[state], kept[state].ns, sizeof kept->ns);
+    }
+    if (status && activity->base > ACTIVITY_OF_CHOICE)
+        status = 0;
+    free(kept);
+    return status;
+}
+
 static int save(const void *made, struct facts_file *file)
 {
     const struct part *part = made;
     const struct turn_rank *rank = &part->rank;
     struct kept_device kept[MOST_DEVICES];
     int status = facts_file_put(file, &rank_list, rank, 1);
+    if (!status)
+        status = save_activity(&part->activity, file);
     if (status || !part->is_kept)
         return status;
     for (size_t i = 0; i < rank->device_count; i++)
@@ -493,8 +588,10 @@ static int load(void *made, struct facts_file *file)
 {
     struct part *part = made;
     const uint32_t shard = part->rank.shard;
-    const int status = facts_file_take_one(file, &rank_list, &part->rank);
+    int status = facts_file_take_one(file, &rank_list, &part->rank);
     part->rank.shard = shard;
+    if (status == 1)
+        status = load_activity(&part->activity, file);
     return status == 1 && part->is_kept ? load_turns(&part->rank, file) : status;
 }
 
@@ -543,6 +640,7 @@ void turns_finish(struct turns *turns)
     for (size_t i = 0; i < turns->count; i++)
         rank_finish(&turns->ranks[i]);
     free(turns->ranks);
+    free(turns->activities);
     recorded_steps_finish(&turns->recorded);
     *turns = (struct turns){.ranks = NULL};
 }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "analyse/device/activity.h"
+#include "analyse/device/activity_sums.h"
 #include "analyse/device/device_fill.h"
 #include "analyse/device/recorded_steps.h"
 #include "analyse/steps/chosen.h"
@@ -52,6 +52,9 @@ struct turns {
     size_t count, capacity;
     struct recorded_steps recorded; // which names belong to
     const struct chosen *chosen;
+    const struct intervals *times;    // of each shard: those chosen, where they cut steps; or NULL
+    struct rank_activity *activities; // of ranks with work of devices
+    size_t activity_count, activity_capacity;
     bool is_kept; // each turn, and how full devices were; else ranks have sums alone
 };
 

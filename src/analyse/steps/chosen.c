@@ -236,6 +236,7 @@ int chosen_find(struct chosen *chosen, struct gait_trace *trace, const struct ch
     struct search search = {.chosen = chosen, .trace = trace, .choice = choice};
     *chosen = (struct chosen){.shard_count = count};
     chosen->is_of_time_alone = !choice->has_steps && !choice->texts.phase;
+    chosen->cuts_steps = choice->from.is_given || choice->to.is_given || choice->texts.phase;
     chosen->times = calloc((size_t)count + 1, sizeof *chosen->times);
     search.found = calloc((size_t)count + 1, sizeof *search.found);
     int status = chosen->times && search.found

@@ -12,6 +12,7 @@ struct chosen {
     struct intervals *times; // of each shard
     uint32_t shard_count;
     bool is_of_time_alone;  // neither of steps nor of a phase
+    bool cuts_steps;        // by a time or a phase
     int64_t from_ns, to_ns; // INT64_MIN, INT64_MAX: not given
 };
 

@@ -79,6 +79,15 @@ static enum note on_computing(const struct verdict_facts *facts)
     return torch->is_compiled ? NOTE_TRY_OPS : NOTE_TRY_FUSING;
 }
 
+// Larger batches take memory: without a word on how much there is they are no advice.
+static enum note on_small_ops(const struct torch_known *torch, struct evidence *evidence)
+{
+    if (!torch->resident_bytes)
+        return torch->is_compiled ? NOTE_TRY_LARGER_OPS : NOTE_TRY_LARGER_OPS_COMPILE;
+    evidence_bytes(evidence, "resident_bytes", torch->resident_bytes);
+    return torch->is_compiled ? NOTE_TRY_LARGER_BATCHES : NOTE_TRY_LARGER_BATCHES_COMPILE;
+}
+
 // What lies in no phase: stacks tell, or would.
 static enum note on_rest(const struct verdict_facts *facts)
 {
@@ -96,9 +105,7 @@ enum note advice_on(const struct verdict_facts *facts, const struct division *di
     case WORK_COMPUTING:
         return on_computing(facts);
     case WORK_HOST:
-        return division->is_device         ? NOTE_TRY_HOST
-               : facts->torch->is_compiled ? NOTE_TRY_LARGER_OPS
-                                           : NOTE_TRY_LARGER_OPS_COMPILE;
+        return division->is_device ? NOTE_TRY_HOST : on_small_ops(facts->torch, evidence);
     case WORK_PYTHON:
     case WORK_BLOCKED:
     case WORK_UNKNOWN:

@@ -202,8 +202,10 @@ static void warn(const struct division *division, enum work_kind lead, struct ve
                        division->total_ns);
         verdict_say(&verdict->not, NOTE_NOT_SENDING);
     }
+    const bool is_for_more =
+        division->has_small_ops && percent_of(division, WORK_HOST) >= WORTH_PERCENT;
     if (lead == WORK_COMPUTING || lead == WORK_UNKNOWN || lead == WORK_HOST ||
-        lead == WORK_WAITING || computing >= MOST_PERCENT)
+        lead == WORK_WAITING || computing >= MOST_PERCENT || is_for_more)
         return;
     evidence_share(evidence, "compute_share", division->by_work[WORK_COMPUTING],
                    division->total_ns);

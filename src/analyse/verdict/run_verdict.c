@@ -197,6 +197,7 @@ static struct torch_known know(const struct torch_report *torch, const struct ga
                                 .is_low_precision = low > torch->flops.total / 2,
                                 .can_fuse =
                                     !has_fused_optimizer(&torch->ops) && has_fused_form(trace),
+                                .resident_bytes = torch->memory.rss_bytes,
                                 .fetch_ns = torch->loading.fetch_ns,
                                 .fetches = torch->loading.fetches,
                                 .workers = torch->loading.workers,

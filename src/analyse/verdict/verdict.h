@@ -78,6 +78,7 @@ struct torch_known {
     uint64_t op_calls, op_ns;           // on record, and their usual time together; 0: none are
     uint64_t small_op_ns;               // of that: of ops that take less than SMALL_OP_NS
     uint64_t product_ns;                // of that: of products of matrices and convolutions
+    uint64_t resident_bytes;            // the peak of the largest process, 0: not known
     uint64_t clocked_ns, cpu_ns;        // of steps, and what their thread used; 0: not known
     uint64_t workers, worker_processes; // of its loaders, at a time and in all; 0: none are known
 };

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/device/ledgers.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "analyse/device/turns.h"
 #include "answer/device/device_table.h"
 #include "answer/sheet.h"
+#include "base/units.h"
 #include "vocabulary/metadata.h"
 
 // The parts of a ledger by their names, in the order of struct turn_sums.
@@ -142,6 +146,8 @@ void ledgers_put(struct sheet *sheet, const struct gait_trace *trace, const stru
     X("comp.", BIT(LANE_COMPUTE))                                                                  \
     X("comm", BIT(LANE_COMM))                                                                      \
     X("copies", BIT(LANE_COPY))                                                                    \
+    SHOWN_OF_HOST(X)
+#define SHOWN_OF_HOST(X)                                                                           \
     X("input", BIT(ACTIVITY_INPUT))                                                                \
     X("blocked", BIT(ACTIVITY_BLOCKING))                                                           \
     X("calls", BIT(ACTIVITY_ALLOC) | BIT(ACTIVITY_LAUNCH))                                         \
@@ -153,7 +159,7 @@ static const unsigned shown[] = {
     SHOWN(X)
 #undef X
 };
-enum { SHOWN_COUNT = sizeof shown / sizeof shown[0] };
+enum { SHOWN_COUNT = sizeof shown / sizeof shown[0], HOST_SHOWN = SHOWN_COUNT - LANE_COUNT };
 
 static void show_rank(struct sheet *sheet, const struct gait_trace *trace,
                       const struct turn_rank *rank)
@@ -220,4 +226,105 @@ void ledgers_show(struct sheet *sheet, const struct gait_trace *trace, const str
         return;
     show_bars(sheet, &sums, total_ns);
     show_shares(sheet, trace, turns);
+}
+
+// --- devices by host ------------------------------------------------------------------------
+
+static const char *state_id(unsigned state)
+{
+    return state == ACTIVITY_IDLE ? "idle" : part_ids[state];
+}
+
+static const char *base_id(const struct rank_activity *activity)
+{
+    static const char *const ids[] = {[ACTIVITY_OF_TURNS] = "turn",
+                                      [ACTIVITY_OF_WINDOW] = "window",
+                                      [ACTIVITY_OF_CHOICE] = "choice"};
+    return ids[activity->base];
+}
+
+// A state of devices, or with ACTIVITY_STATES all; of the parts of the host.
+static uint64_t time_in(const struct rank_activity *activity, unsigned state, unsigned parts)
+{
+    uint64_t ns = 0;
+    for (unsigned at = 0; at < ACTIVITY_STATES; at++)
+        for (unsigned host = 0; host < ACTIVITY_HOSTS; host++)
+            ns += (at == state || state == ACTIVITY_STATES) && parts >> (LANE_COUNT + host) & 1
+                      ? activity->sums.ns[at][host]
+                      : 0;
+    return ns;
+}
+
+static const struct column activity_columns[] = {{.key = "rank"}, {.key = "base"}, {.key = "state"},
+                                                 {.key = "host"}, {.key = "ns"},   {.key = "share"},
+                                                 {.key = "of_ns"}};
+
+static void put_cell(struct sheet *sheet, const struct gait_trace *trace,
+                     const struct rank_activity *activity, unsigned state, unsigned host)
+{
+    const uint64_t of_ns = activity_sums_total(&activity->sums);
+    const bool is_state = state < ACTIVITY_STATES, is_host = host < ACTIVITY_HOSTS;
+    const uint64_t ns = time_in(activity, state, is_host ? BIT(LANE_COUNT + host) : ~0u);
+    SHEET_ROW(sheet, value_int(device_rank_number(trace, activity->shard)),
+              value_text(base_id(activity)), is_state ? value_text(state_id(state)) : value_none(),
+              is_host ? value_text(part_ids[LANE_COUNT + host]) : value_none(), value_uint(ns),
+              value_share(ns, of_ns), value_uint(of_ns));
+}
+
+void activities_put(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns)
+{
+    static const struct table cells = {.key = "activity", COLUMNS_ARE(activity_columns)};
+    static const struct table totals = {.key = "activity_totals", COLUMNS_ARE(activity_columns)};
+    sheet_table(sheet, &cells);
+    for (size_t i = 0; i < turns->activity_count; i++)
+        for (unsigned cell = 0; cell < ACTIVITY_STATES * ACTIVITY_HOSTS; cell++)
+            put_cell(sheet, trace, &turns->activities[i], cell / ACTIVITY_HOSTS,
+                     cell % ACTIVITY_HOSTS);
+    sheet_end(sheet);
+    sheet_table(sheet, &totals);
+    for (size_t i = 0; i < turns->activity_count; i++) {
+        for (unsigned state = 0; state < ACTIVITY_STATES; state++)
+            put_cell(sheet, trace, &turns->activities[i], state, ACTIVITY_HOSTS);
+        for (unsigned host = 0; host < ACTIVITY_HOSTS; host++)
+            put_cell(sheet, trace, &turns->activities[i], ACTIVITY_STATES, host);
+    }
+    sheet_end(sheet);
+}
+
+static void show_state(struct sheet *sheet, const struct rank_activity *activity, unsigned state)
+{
+    enum { BEFORE = 3 };
+    static const char *const names[] = {"computing", "comm", "copies", "idle", "all"};
+    const uint64_t of_ns = activity_sums_total(&activity->sums);
+    const uint64_t ns = time_in(activity, state, ~0u);
+    struct value cells[BEFORE + HOST_SHOWN] = {value_text(names[state]), value_uint(ns),
+                                               value_share(ns, of_ns)};
+    for (unsigned i = 0; i < HOST_SHOWN; i++)
+        cells[BEFORE + i] = value_share(time_in(activity, state, shown[LANE_COUNT + i]), of_ns);
+    sheet_row(sheet, cells, state == ACTIVITY_STATES ? ROW_TOTAL : 0);
+}
+
+void activity_show(struct sheet *sheet, const struct gait_trace *trace,
+                   const struct rank_activity *activity, bool is_of_page)
+{
+    static const struct column columns[] = {{.label = "", .flags = COLUMN_LEFT, .width = 11},
+                                            {.label = "time", .unit = UNIT_NS, .width = 9},
+                                            {.label = "share", .unit = UNIT_SHARE, .width = 8},
+#define X(text, parts) {.label = text, .unit = UNIT_SHARE, .width = 8},
+                                            SHOWN_OF_HOST(X)
+#undef X
+    };
+    const struct table table = {.heading = "Rank", COLUMNS_ARE(columns), .is_of_page = is_of_page};
+    char heading[80], base[40];
+    snprintf(base, sizeof base, "%" PRIu64 " step%s", activity->steps,
+             units_plural(activity->steps));
+    snprintf(heading, sizeof heading, "%s%s of rank %" PRId64,
+             is_of_page ? "What the host did: " : "",
+             activity->base == ACTIVITY_OF_TURNS ? base : base_id(activity),
+             device_rank_number(trace, activity->shard));
+    sheet_table_copy(sheet, &table);
+    sheet_heading(sheet, heading);
+    for (unsigned state = 0; state <= ACTIVITY_STATES; state++)
+        show_state(sheet, activity, state);
+    sheet_end(sheet);
 }

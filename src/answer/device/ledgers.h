@@ -10,6 +10,7 @@
 
 #include <gait/trace.h>
 
+struct rank_activity;
 struct sheet;
 struct turn_rank;
 struct turns;
@@ -34,5 +35,11 @@ void ledgers_show(struct sheet *sheet, const struct gait_trace *trace, const str
 
 // The table `ledgers`, for scripts.
 void ledgers_put(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns);
+
+// What devices did by what the host did: the tables `activity` and `activity_totals` of all ranks,
+// and a rank's for people.
+void activities_put(struct sheet *sheet, const struct gait_trace *trace, const struct turns *turns);
+void activity_show(struct sheet *sheet, const struct gait_trace *trace,
+                   const struct rank_activity *activity, bool is_of_page);
 
 #endif

@@ -549,7 +549,6 @@ static int put_all(const struct making *making)
     put_ledger(making);
     sheet_fold(sheet, false);
     screen_put_ranks(sheet, report);
-    screen_say_run(sheet, report);
     if (report->torch)
         torch_answer_put_more(sheet, report);
     sheet_fold(sheet, true);

@@ -25,18 +25,18 @@ enum {
 
 // The parts of what devices did, in the order in which they are drawn.
 static const struct device_part {
-    enum work_kind work;
     const char *name;
+    enum work_kind work;
     bool is_idle;
 } device_parts[] = {
-    {WORK_COMPUTING, "computing", false},
-    {WORK_PEERS, "communication", false},
-    {WORK_WAITING, "waits for peers", false},
-    {WORK_COPYING, "copies alone", false},
-    {WORK_INPUT, "no batch yet", true},
-    {WORK_HOST, "ops, launches", true},
-    {WORK_SYNC, "blocking", true},
-    {WORK_UNKNOWN, "not known", true},
+    {"computing", WORK_COMPUTING, false},
+    {"communication", WORK_PEERS, false},
+    {"waits for peers", WORK_WAITING, false},
+    {"copies alone", WORK_COPYING, false},
+    {"no batch yet", WORK_INPUT, true},
+    {"ops, launches", WORK_HOST, true},
+    {"blocking", WORK_SYNC, true},
+    {"not known", WORK_UNKNOWN, true},
 };
 enum { DEVICE_PARTS = sizeof device_parts / sizeof device_parts[0] };
 
@@ -132,7 +132,7 @@ static void put_line(const struct lines *lines, const struct line *line, struct 
     cells[0] = value_text(name);
     cells[1] = value_uint(line->ns / lines->rounds);
     cells[2] = value_share(line->ns, lines->total_ns);
-    cells[3] = value_uint(line->ns);
+    cells[3] = value_share(line->ns, lines->total_ns); // of a scale for both
 }
 
 static void put_lines(struct sheet *sheet, const struct lines *device, const struct lines *host)
@@ -142,7 +142,7 @@ static void put_lines(struct sheet *sheet, const struct lines *device, const str
         char names[2][40];
         struct value cells[8];
         for (size_t k = 0; k < 8; k++)
-            cells[k] = k % 4 == 3 ? value_none() : value_text("");
+            cells[k] = k % 4 == 3 ? value_none() : value_text(k ? "" : " ");
         if (i < device->count)
             put_line(device, &device->lines[i], cells, names[0], sizeof names[0]);
         if (i < host->count)
@@ -151,13 +151,31 @@ static void put_lines(struct sheet *sheet, const struct lines *device, const str
     }
 }
 
-static void put_sums(struct sheet *sheet, const struct lines *device, const char *name)
+static void put_sums(struct sheet *sheet, const struct lines *device, const struct lines *host,
+                     bool is_window)
 {
-    const struct value each = value_uint(device->total_ns / device->rounds),
-                       all = value_share(device->total_ns, device->total_ns);
-    const struct value cells[] = {value_text(name), each, all, value_none(),
-                                  value_text(name), each, all, value_none()};
+    const struct value all = value_share(1, 1);
+    const struct value cells[] = {value_text(is_window ? "= on record" : "= the step"),
+                                  value_uint(device->total_ns / device->rounds),
+                                  all,
+                                  value_none(),
+                                  value_text(is_window ? "= all steps" : "= the step"),
+                                  value_uint(host->total_ns / host->rounds),
+                                  all,
+                                  value_none()};
     sheet_row(sheet, cells, ROW_TOTAL);
+}
+
+// Where devices are on record for a while, their thread is told of all steps.
+static void find_phases(const struct run_report *report, struct lines *lines)
+{
+    const struct torch_report *torch = report->torch;
+    if (!torch || !report->steps.count)
+        return;
+    lines->total_ns = report->ledger.total_ns;
+    lines->rounds = report->steps.count;
+    for (unsigned i = 0; i < torch->phases.count; i++)
+        add_line(lines, torch->phases.names[i], torch->totals[i], 0);
 }
 
 // "A step of rank 1 (mean of 6)"
@@ -170,7 +188,7 @@ static void name_step(const struct run_report *report, const struct judged_rank 
     if (rank->rounds > 1)
         snprintf(mean, sizeof mean, " (mean of %s)", units_count(rank->rounds).text);
     if (rank->judged.is_window)
-        snprintf(out, room, "Devices%s, while on record", whose);
+        snprintf(out, room, "While on record%s", whose);
     else
         snprintf(out, room, "A step%s%s", whose, mean);
 }
@@ -187,7 +205,10 @@ bool screen_put_step(struct sheet *sheet, const struct run_report *report)
 {
     static const struct column columns[] = {LEDGER_COLUMNS(15, "devices"),
                                             LEDGER_COLUMNS(13, "thread")};
+    static const struct column windows[] = {LEDGER_COLUMNS(15, "devices"),
+                                            LEDGER_COLUMNS(13, "a step")};
     static const struct table both = {.heading = "", COLUMNS_ARE(columns)};
+    static const struct table window = {.heading = "", COLUMNS_ARE(windows)};
     static const struct table devices = {.heading = "", .columns = columns, .count = 4};
     const struct judged_rank *rank = judged_of(report);
     if (!rank)
@@ -196,12 +217,15 @@ bool screen_put_step(struct sheet *sheet, const struct run_report *report)
     struct lines host = device;
     char heading[120];
     find_device_lines(&report->verdict, &device);
-    find_host_lines(report, rank, &host);
+    if (rank->judged.is_window)
+        find_phases(report, &host);
+    else
+        find_host_lines(report, rank, &host);
     name_step(report, rank, heading, sizeof heading);
-    sheet_table(sheet, host.count ? &both : &devices);
+    sheet_table(sheet, !host.count ? &devices : rank->judged.is_window ? &window : &both);
     sheet_heading(sheet, heading);
     put_lines(sheet, &device, &host);
-    put_sums(sheet, &device, rank->judged.is_window ? "= on record" : "= the step");
+    put_sums(sheet, &device, &host, rank->judged.is_window);
     sheet_end(sheet);
     return host.count;
 }
@@ -275,12 +299,15 @@ static void fill_device_bar(struct bar *bar, const struct judged_rank *rank, uin
                  each(rank, rank->judged.by_work[device_parts[i].work]), scale_ns);
 }
 
-static enum work_kind work_of_phase(const struct torch_report *torch, const char *name)
+// Phases of gait's have colours of their own.
+static const char *kind_of_phase(const struct torch_report *torch, const char *name)
 {
-    unsigned phase = 0;
-    while (torch && phase < torch->phases.count && strcmp(torch->phases.names[phase], name) != 0)
-        phase++;
-    return torch_judged_work(torch ? phase : TORCH_MOST_PHASES, name);
+    for (unsigned i = 0; torch && i < TORCH_OTHER; i++)
+        if (!strcmp(torch->phases.names[i], name))
+            return name;
+    const bool is_rest =
+        !strcmp(name, host_name("no_phase")) || !strcmp(name, host_name("between"));
+    return sentence_work_id(is_rest ? WORK_UNKNOWN : torch_judged_work(TORCH_MOST_PHASES, name));
 }
 
 static void fill_host_bar(struct bar *bar, const struct run_report *report,
@@ -290,8 +317,7 @@ static void fill_host_bar(struct bar *bar, const struct run_report *report,
     find_host_lines(report, rank, &host);
     snprintf(bar->name, sizeof bar->name, "thread");
     for (size_t i = 0; i < host.count; i++)
-        add_part(bar, host.lines[i].name,
-                 sentence_work_id(work_of_phase(report->torch, host.lines[i].name)),
+        add_part(bar, host.lines[i].name, kind_of_phase(report->torch, host.lines[i].name),
                  host.lines[i].ns, host.total_ns);
 }
 

@@ -93,7 +93,9 @@ static void say_apart(struct sheet *sheet, const struct run_report *report)
     if (!torch->steady.count && !inside_ns)
         return;
     text[strlen(text) - 2] = '\0';
+    sheet_fold(sheet, true);
     sheet_say(sheet, SAY_ITEM, text);
+    sheet_fold(sheet, false);
 }
 
 // What is counted and averaged is one set: the steady steps, where there are any, each
@@ -536,8 +538,10 @@ static void put_ops(struct sheet *sheet, const struct run_report *report)
     const uint64_t steps = torch->rank_count ? torch->ranks[0].recorded : 0;
     const uint64_t steps_ns = torch->rank_count ? torch->ranks[0].recorded_ns : 0;
     const char *why = sentence_note(why_no_ops(report, steps_ns));
+    sheet_fold(sheet, false);
     if (why)
         sheet_section(sheet, "Ops", why);
+    sheet_fold(sheet, true);
     sheet_object(sheet, "ops");
     sheet_put(sheet, "why", value_text(why));
     sheet_put(sheet, "steps", value_uint(steps));
@@ -561,6 +565,7 @@ void torch_answer_put_more(struct sheet *sheet, const struct run_report *report)
     sheet_fold(sheet, true);
     put_epochs(sheet, torch);
     sheet_fold(sheet, false);
+    screen_say_run(sheet, report);
     screen_say_ops(sheet, report);
     sheet_fold(sheet, true);
     put_ops(sheet, report);

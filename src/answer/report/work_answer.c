@@ -102,7 +102,9 @@ static void say_flops(struct sheet *sheet, const struct run_report *report, cons
         snprintf(more, sizeof more, "no MFU: %s", sentence_note(mfu->why));
     snprintf(text, sizeof text, "%s a step, %s/s; %s", units_flops((double)per_step).text,
              units_flops(mfu->flops_per_s).text, more);
+    sheet_fold(sheet, !mfu->is_known);
     sheet_say(sheet, SAY_PARAGRAPH, text);
+    sheet_fold(sheet, false);
 }
 
 void work_answer_put_flops(struct sheet *sheet, const struct run_report *report)

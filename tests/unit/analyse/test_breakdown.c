@@ -7,7 +7,7 @@
 #include "support/fact_splits.h"
 #include "support/random_values.h"
 
-enum { KERNEL = 1, COMM, COPY, LAUNCH, DRIVER, STEP, OTHER_STEP, INPUT, SYNC };
+enum { KERNEL = 1, COMM, COPY, LAUNCH, DRIVER, STEP, OTHER_STEP, INPUT, SYNC, COPY_CALL };
 
 static const struct literal_site sites[] = {{"kernel", "k"},
                                             {"kernel", "ncclKernel"},
@@ -18,6 +18,7 @@ static const struct literal_site sites[] = {{"kernel", "k"},
                                             {"user_annotation", "ProfilerStep#2"},
                                             {"phase", "input"},
                                             {"cuda_runtime", "cudaDeviceSynchronize"},
+                                            {"cuda_runtime", "cudaMemcpyAsync"},
                                             {0}};
 
 // The only rank of a trace.
@@ -119,6 +120,26 @@ TEST("breakdown: devices apart, each over the rank's own time")
         {1, SYNC, 2100, 7000, 0, 0, 0},     {1, INPUT, 5000, 6000, 0, 0, 0},
         {101, COPY, 9000, 9500, 0, 0, 0},   {0}};
     literal_each_split(sites, rows, look_at_devices);
+}
+
+static void look_at_copies(struct gait_trace *trace)
+{
+    struct device_run run;
+    const struct breakdown_rank *made = break_down(&run, trace);
+    if (!made)
+        return;
+    is_u64(made->whole.waiting_ns[WAIT_DEVICE], 2900000 - 1100000);
+    device_run_finish(&run);
+}
+
+TEST("breakdown: who copies for a millisecond waits for the device, as in a ledger of turns")
+{
+    static const struct literal_row rows[] = {{101, KERNEL, 0, 1000000, 0, 0, 0},
+                                              {1, COPY_CALL, 1100000, 2900000, 0, 0, 0},
+                                              {1, COPY_CALL, 2950000, 2999000, 0, 0, 0},
+                                              {101, COPY, 3000000, 3100000, 0, 0, 0},
+                                              {0}};
+    literal_each_split(sites, rows, look_at_copies);
 }
 
 TEST("breakdown: several windows add up, what lies between them is nobody's")

@@ -181,6 +181,119 @@ TEST("turns: a trace without steps has none")
     literal_close(&rank);
 }
 
+// --- devices by host ------------------------------------------------------------------------
+
+enum { HOST_NOTHING = TURN_NOTHING };
+
+struct cell {
+    unsigned state, host;
+    uint64_t ns; // 0: the last one
+};
+
+// Every other cell is 0.
+static void activity_is(const struct turns *turns, enum activity_base base,
+                        const struct cell *wanted)
+{
+    if (!is_u64(turns->activity_count, 1))
+        return;
+    struct activity_sums left = turns->activities[0].sums;
+    is_u64(turns->activities[0].base, base);
+    for (; wanted->ns; wanted++) {
+        uint64_t *ns = &left.ns[wanted->state][wanted->host - LANE_COUNT];
+        is_u64(*ns, wanted->ns);
+        *ns = 0;
+    }
+    is_u64(activity_sums_total(&left), 0);
+}
+
+static void look_at_activity(struct gait_trace *trace)
+{
+    struct turns turns;
+    if (!ok(!turns_make(&turns, trace, NULL)))
+        return;
+    activity_is(&turns, ACTIVITY_OF_TURNS,
+                (const struct cell[]){{LANE_COMPUTE, HOST_NOTHING, 150 + 450},
+                                      {LANE_COMPUTE, ACTIVITY_ALLOC, 50},
+                                      {LANE_COMM, ACTIVITY_BLOCKING, 100},
+                                      {LANE_COPY, ACTIVITY_BLOCKING, 50},
+                                      {LANE_COPY, HOST_NOTHING, 50},
+                                      {ACTIVITY_IDLE, ACTIVITY_INPUT, 300},
+                                      {ACTIVITY_IDLE, ACTIVITY_BLOCKING, 50},
+                                      {ACTIVITY_IDLE, ACTIVITY_ALLOC, 100},
+                                      {ACTIVITY_IDLE, ACTIVITY_LAUNCH, 50 + 50},
+                                      {ACTIVITY_IDLE, ACTIVITY_OP, 350 + 150},
+                                      {ACTIVITY_IDLE, ACTIVITY_PYTHON, 200},
+                                      {ACTIVITY_IDLE, HOST_NOTHING, 100 + 200},
+                                      {0}});
+    is_u64(turns.activities[0].steps, 2);
+    turns_finish(&turns);
+}
+
+TEST("activity: the turns, by what devices did and the host did meanwhile")
+{
+    literal_each_split(sites, rows, look_at_activity);
+}
+
+// The same without its steps: from the first work to the end of the last.
+static const struct literal_row *without_steps(void)
+{
+    static struct literal_row kept[sizeof rows / sizeof rows[0]];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].site != STEP && rows[i].site != NEXT_STEP)
+            kept[count++] = rows[i];
+    return kept;
+}
+
+static void look_at_window(struct gait_trace *trace)
+{
+    struct turns turns;
+    if (!ok(!turns_make(&turns, trace, NULL)))
+        return;
+    activity_is(&turns, ACTIVITY_OF_WINDOW,
+                (const struct cell[]){{LANE_COMPUTE, HOST_NOTHING, 150 + 450 + 100},
+                                      {LANE_COMPUTE, ACTIVITY_ALLOC, 50},
+                                      {LANE_COMM, ACTIVITY_BLOCKING, 100},
+                                      {LANE_COPY, ACTIVITY_BLOCKING, 50},
+                                      {LANE_COPY, HOST_NOTHING, 50},
+                                      {ACTIVITY_IDLE, ACTIVITY_BLOCKING, 50},
+                                      {ACTIVITY_IDLE, ACTIVITY_ALLOC, 100},
+                                      {ACTIVITY_IDLE, ACTIVITY_LAUNCH, 50},
+                                      {ACTIVITY_IDLE, ACTIVITY_OP, 150},
+                                      {ACTIVITY_IDLE, ACTIVITY_PYTHON, 200},
+                                      {ACTIVITY_IDLE, HOST_NOTHING, 500},
+                                      {0}});
+    is_u64(activity_sums_total(&turns.activities[0].sums), 3700 - 1700);
+    turns_finish(&turns);
+}
+
+TEST("activity: without steps, the window of the devices")
+{
+    literal_each_split_as(sites, without_steps(), "{}", look_at_window);
+}
+
+static void look_at_choice(struct gait_trace *trace)
+{
+    struct interval times[] = {{500, 1100}, {1650, 1900}, {3650, 4000}};
+    struct intervals set = {.rows = times, .count = 3};
+    struct turns turns = {.times = &set};
+    const struct fact_ask ask = {&turns_consumer, &turns};
+    if (!ok(!facts_run(trace, &ask, 1)))
+        return;
+    activity_is(&turns, ACTIVITY_OF_CHOICE,
+                (const struct cell[]){{LANE_COMPUTE, HOST_NOTHING, 150 + 50},
+                                      {ACTIVITY_IDLE, ACTIVITY_INPUT, 100},
+                                      {ACTIVITY_IDLE, ACTIVITY_OP, 50},
+                                      {ACTIVITY_IDLE, HOST_NOTHING, 500 + 50 + 300},
+                                      {0}});
+    turns_finish(&turns);
+}
+
+TEST("activity: of chosen times, with those before and behind all rows")
+{
+    literal_each_split(sites, rows, look_at_choice);
+}
+
 TEST("device fill: blocks count once a multiprocessor, occupancy by the time that tells it")
 {
     // 0.5 |-------|          of 100

@@ -145,6 +145,16 @@ TEST("verdict: what is advised often and would be wrong here is named")
     ok(has(&verdict.not, NOTE_NOT_COMPUTING) && !has(&verdict.not, NOTE_NOT_LARGER_BATCHES));
 }
 
+TEST("verdict: what is advised against small ops is not said to be of no use")
+{
+    static const struct named models[] = {{"forward", 300}, {"communication", 700}};
+    struct torch_known known = {
+        .op_calls = 60, .op_ns = 600, .small_op_ns = 310, .resident_bytes = 1};
+    const struct verdict verdict = judge_torch(models, 2, &known);
+    is_int(verdict.parts[1].work, WORK_HOST);
+    ok(!has(&verdict.not, NOTE_NOT_COMPUTING));
+}
+
 TEST("verdict: of a PyTorch run it is known what may be faster")
 {
     static const struct named models[] = {{"forward", 600}, {"optimizer", 310}, {"input", 90}};
@@ -194,6 +204,10 @@ TEST("verdict: ops that do less than it costs to call them are the host's, but n
     is_int(verdict.tries[0].note, NOTE_TRY_LARGER_OPS_COMPILE);
     known.is_compiled = true;
     is_int(judge_torch(models, 2, &known).tries[0].note, NOTE_TRY_LARGER_OPS);
+    known.resident_bytes = 1; // without it nobody knows whether larger batches would fit
+    is_int(judge_torch(models, 2, &known).tries[0].note, NOTE_TRY_LARGER_BATCHES);
+    known.is_compiled = false;
+    is_int(judge_torch(models, 2, &known).tries[0].note, NOTE_TRY_LARGER_BATCHES_COMPILE);
     known.product_ns = 301; // which libraries do as fast as they can
     is_int(judge_torch(models, 2, &known).number, VERDICT_COMPUTE_BOUND);
     known.product_ns = 0;

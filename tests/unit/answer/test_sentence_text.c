@@ -16,6 +16,7 @@ static const char *why(const struct verdict *verdict)
 TEST("sentence_text: figures stand in a sentence with their units")
 {
     struct verdict verdict = {.number = VERDICT_INPUT_BOUND,
+                              .base = BASE_LOOP,
                               .why = {{NOTE_TAKES_NAMED, NOTE_TAIL}, 2},
                               .parts = {{.work = WORK_INPUT, .ns = 41, .of_ns = 100},
                                         {.work = WORK_COMPUTING, .ns = 30, .of_ns = 100},
@@ -35,12 +36,13 @@ TEST("sentence_text: figures stand in a sentence with their units")
     is_str(sentence_verdict_id(&verdict), "input-bound");
     is_str(why(&verdict), "waiting for input ('load_batch') takes 41 % of the loop (4.10 us of "
                           "10.0 us); the slowest step (12345) took 4.2 times the median; another "
-                          "20 % is saving checkpoints");
+                          "20 % of the loop is saving checkpoints");
     sentence_say(&verdict.evidence, NOTE_TRY_MORE_WORKERS, words, sizeof words);
     is_str(words,
            "use more than 1 worker, or do less work for each sample (decode and transform once)");
     verdict.number = VERDICT_SEVERAL;
-    ok(strstr(why(&verdict), "; 41 % is waiting for input; another 20 % is saving"));
+    ok(strstr(why(&verdict),
+              "; 41 % of the loop is waiting for input; another 20 % of the loop is saving"));
     verdict.number = VERDICT_MACHINE_BUSY; // shares are nearly chance
     ok(!strstr(why(&verdict), "another"));
 }
