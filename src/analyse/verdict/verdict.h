@@ -139,11 +139,10 @@ enum {
 struct verdict_part {
     enum work_kind work;
     uint64_t ns, of_ns;
-    double ceiling;    // the time that steps may save at most without it; 0: it cannot be removed
-    enum note why;     // the clause that says so much
+    double ceiling; // the time that steps may save at most without it; 0: it cannot be removed
+    enum note why, advice; // the clause that says so much; NOTE_NONE: it is not worth advice
     const char *phase; // of the host: the largest phase of that kind; NULL: none is, or of devices
     uint64_t phase_ns;
-    enum note advice; // of a part that leads or is worth it; NOTE_NONE: none is known
 };
 
 struct verdict_notes {

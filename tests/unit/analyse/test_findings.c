@@ -59,10 +59,10 @@ static bool says(const struct finding *finding, enum note note)
 TEST("findings: parts behind the lead are the verdict's own, with its base")
 {
     const struct verdict_part parts[] = {
-        {WORK_INPUT, 400, 1000, .4, NOTE_TAKES, "input", 400, NOTE_NONE},
-        {WORK_COMPUTING, 300, 1000, 0, NOTE_TAKES, NULL, 0, NOTE_NONE},
-        {WORK_SAVING, 150, 1000, .15, NOTE_TAKES, "checkpoint", 150, NOTE_NONE},
-        {WORK_COLLECTING, 99, 1000, .1, NOTE_TAKES, "gc", 99, NOTE_NONE}};
+        {WORK_INPUT, 400, 1000, .4, NOTE_TAKES, NOTE_NONE, "input", 400},
+        {WORK_COMPUTING, 300, 1000, 0, NOTE_TAKES, NOTE_NONE, NULL, 0},
+        {WORK_SAVING, 150, 1000, .15, NOTE_TAKES, NOTE_NONE, "checkpoint", 150},
+        {WORK_COLLECTING, 99, 1000, .1, NOTE_TAKES, NOTE_NONE, "gc", 99}};
     struct made *made = quiet();
     made->report.verdict.number = VERDICT_INPUT_BOUND;
     divide(&made->report.verdict, parts, 4);
@@ -84,10 +84,10 @@ TEST("findings: parts behind the lead are the verdict's own, with its base")
 TEST("findings: of devices they are of a step, of the rank that is judged")
 {
     const struct verdict_part parts[] = {
-        {WORK_INPUT, 400, 1000, .4, NOTE_DEVICE_INPUT, NULL, 0, NOTE_NONE},
-        {WORK_WAITING, 300, 1000, .3, NOTE_DEVICE_WAITING, NULL, 0, NOTE_NONE}};
-    struct judged_rank ranks[] = {{.rank = 4, .judged = {.shard = 0}},
-                                  {.rank = 7, .judged = {.shard = 1}}};
+        {WORK_INPUT, 400, 1000, .4, NOTE_DEVICE_INPUT, NOTE_NONE, NULL, 0},
+        {WORK_WAITING, 300, 1000, .3, NOTE_DEVICE_WAITING, NOTE_NONE, NULL, 0}};
+    static struct judged_rank ranks[] = {{.rank = 4, .judged = {.shard = 0}},
+                                         {.rank = 7, .judged = {.shard = 1}}};
     struct made *made = quiet();
     struct verdict *verdict = &made->report.verdict;
     *verdict = (struct verdict){.number = VERDICT_INPUT_BOUND,
@@ -118,7 +118,7 @@ TEST("findings: of devices they are of a step, of the rank that is judged")
 TEST("findings: what the verdict has said of a slow rank or of the loop is said once")
 {
     const struct verdict_part lead[] = {
-        {WORK_COMPUTING, 1000, 1000, 0, NOTE_TAKES, NULL, 0, NOTE_NONE}};
+        {WORK_COMPUTING, 1000, 1000, 0, NOTE_TAKES, NOTE_NONE, NULL, 0}};
     struct made *made = quiet();
     made->torch.slow = (struct torch_slow){.is_known = true, .rank = 1, .steps = 100, .ns = 1000};
     made->rank.run = (struct run_parts){.total_ns = 1000};
@@ -223,8 +223,9 @@ TEST("findings: a spike of memory has its step and its op")
 
 TEST("findings: 100 kernels under 10 us count from a tenth of the time on, pageable copies of 2 %")
 {
-    struct breakdown_rank ranks[] = {{.shard = 0, .has_device = true, .whole = {.span_ns = 1000}}};
-    struct judged_rank judged[] = {{.rank = 2, .judged = {.shard = 0}}};
+    static struct breakdown_rank ranks[] = {
+        {.shard = 0, .has_device = true, .whole = {.span_ns = 1000}}};
+    static struct judged_rank judged[] = {{.rank = 2, .judged = {.shard = 0}}};
     struct made *made = quiet();
     made->report.verdict.is_of_devices = true;
     made->report.devices.ranks = ranks;
