@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/answer_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,19 @@ void answer_put_damage(struct sheet *sheet, const struct gait_trace *trace)
     sheet_end(sheet);
 }
 
-static struct value figure(const struct evidence_row *row)
+enum { NUMBERS_BYTES = STEP_NUMBERS_MOST * 22 + 3 };
+
+static const char *list_numbers(const struct step_numbers *steps, char text[NUMBERS_BYTES])
+{
+    size_t used = 0;
+    for (size_t i = 0; i < steps->count && i < STEP_NUMBERS_MOST; i++)
+        used += (size_t)snprintf(text + used, NUMBERS_BYTES - used, "%c%" PRIu64, i ? ',' : '[',
+                                 steps->first[i]);
+    snprintf(text + used, NUMBERS_BYTES - used, used ? "]" : "[]");
+    return text;
+}
+
+static struct value figure(const struct evidence_row *row, char text[NUMBERS_BYTES])
 {
     switch (row->unit) {
     case EVIDENCE_SHARE:
@@ -36,6 +49,8 @@ static struct value figure(const struct evidence_row *row)
         return value_text(sentence_work_id((unsigned)row->number));
     case EVIDENCE_BASE:
         return value_text(sentence_base_id((unsigned)row->number));
+    case EVIDENCE_STEPS:
+        return value_json(list_numbers(row->steps, text));
     default:
         return value_uint(row->number);
     }
@@ -43,9 +58,10 @@ static struct value figure(const struct evidence_row *row)
 
 void answer_put_evidence(struct sheet *sheet, const char *key, const struct evidence *evidence)
 {
+    char text[NUMBERS_BYTES];
     sheet_object(sheet, key);
     for (size_t i = 0; i < evidence->count; i++)
-        sheet_put(sheet, evidence->rows[i].key, figure(&evidence->rows[i]));
+        sheet_put(sheet, evidence->rows[i].key, figure(&evidence->rows[i], text));
     sheet_end(sheet);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `gait findings`: every rule with its figure and its limit, whether it found something, did
-// not, or has no evidence; and what to try.
+// `gait findings`: each part of the verdict with its figure and its limit, whether it is
+// found, is not, or there is no evidence; and what to try.
 #include <stdio.h>
+#include <string.h>
 
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
@@ -10,140 +11,73 @@
 #include "answer/sentence_text.h"
 #include "load/choice.h"
 
-enum { FEW_STEPS = 5, COMPUTE = 1 << LANE_COMPUTE, COMM = 1 << LANE_COMM, COPY = 1 << LANE_COPY };
-
-struct rule {
-    const char *name, *what, *advice;
-    unsigned percent; // found from here on
-};
-
-// A share of the steps that are judged, on the training's thread; limits as in
-// analyse/verdict/findings.c.
-static const struct phase_rule {
-    struct rule rule;
-    unsigned phase;
-} phase_rules[] = {
-    {{"input", "waiting for input", "load in more workers, earlier, or from faster storage", 10},
-     TORCH_INPUT},
-    {{"copy", "copying to the device", "pin_memory=True and non_blocking=True", 10}, TORCH_COPY},
-    {{"communication", "communication", "overlap it with computing, or send less", 20},
-     TORCH_COMMUNICATION},
-    {{"checkpoint", "saving checkpoints", "save less often, or in the background", 5},
-     TORCH_CHECKPOINT},
-    {{"evaluation", "evaluation", "evaluate less often, or on fewer samples", 20},
-     TORCH_EVALUATION},
-    {{"logging", "logging", "log less often", 3}, TORCH_LOGGING},
-    {{"garbage", "collecting garbage", "gc.freeze() behind set-up, or collect between steps", 2},
-     TORCH_GC},
-    {{"other", "time outside all phases", "use gait run --sample 1000 to see what runs there", 25},
-     TORCH_OTHER},
-};
-
-// A share of the time of the steps, summed over ranks, in which the devices did that alone.
-static const struct device_rule {
-    struct rule rule;
-    unsigned with, without;
-} device_rules[] = {
-    {{"device-communication", "communication that no computing hides",
-      "overlap it: smaller buckets, gradients sent while backward goes on", 20},
-     COMM,
-     COMPUTE},
-    {{"device-copies", "copies that nothing hides",
-      "pinned memory, and copies on a stream of theirs", 10},
-     COPY,
-     COMPUTE | COMM},
-};
-enum { IDLE_PERCENT = 30 };
-
 static const struct column columns[] = {
-    {.key = "rule", .label = "", .width = 22, .flags = COLUMN_LEFT},
-    {.key = "state", .label = "", .width = 11, .flags = COLUMN_LEFT},
+    {.key = "rule", .label = "", .width = 12, .flags = COLUMN_LEFT},
+    {.key = "state", .label = "", .width = 12, .flags = COLUMN_LEFT},
     {.key = "share", .label = "share", .unit = UNIT_SHARE, .width = 8},
     {.key = "limit", .label = "limit", .unit = UNIT_SHARE, .width = 7},
+    {.key = "of"},
     {.key = "text", .label = "", .flags = COLUMN_LEFT | COLUMN_WRAP},
 };
 static const struct table table = {.key = "rules", .heading = "Rules", COLUMNS_ARE(columns)};
 
-static void put_rule(struct sheet *sheet, const struct rule *rule, uint64_t ns, uint64_t whole_ns)
+static const struct verdict_part *part_of(const struct verdict *verdict, enum work_kind work)
 {
-    const bool is_found = whole_ns && (double)ns * 100 >= (double)whole_ns * rule->percent;
-    char text[400];
-    snprintf(text, sizeof text, "%s%s%s", rule->what, is_found ? "; try: " : "",
-             is_found ? rule->advice : "");
-    SHEET_ROW(sheet, value_text(rule->name),
-              value_text(!whole_ns  ? "no evidence"
-                         : is_found ? "found"
-                                    : "clear"),
-              value_share(ns, whole_ns), value_share(rule->percent, 100), value_text(text));
+    for (size_t i = 0; i < verdict->part_count; i++)
+        if (verdict->parts[i].work == work)
+            return &verdict->parts[i];
+    return NULL;
 }
 
-// What a trace of another tool has no name for may have happened all the same.
-static bool is_seen(const struct torch_report *torch, unsigned phase)
+// Whether there would be a part of it: of devices some kinds are none; a trace of another tool may
+// have no name for what happened all the same; and Python is told from sleep by clocks alone.
+static bool is_known(const struct run_report *report, enum work_kind work)
 {
-    const uint64_t *seen = torch->chosen ? torch->totals : torch->judged.phases;
-    for (uint32_t i = 0; i < torch->survey.shard_count; i++)
-        if (torch->survey.shards[i].is_imported && !seen[phase])
-            return false;
-    return true;
+    static const bool of_devices[WORK_KINDS] = {
+        [WORK_UNKNOWN] = true, [WORK_INPUT] = true, [WORK_PEERS] = true, [WORK_COPYING] = true,
+        [WORK_WAITING] = true, [WORK_SYNC] = true,  [WORK_HOST] = true};
+    const struct verdict *verdict = &report->verdict;
+    if (!verdict->part_count || part_of(verdict, work))
+        return verdict->part_count;
+    if (verdict->is_of_devices)
+        return of_devices[work];
+    const bool needs_clocks = work == WORK_PYTHON || work == WORK_BLOCKED;
+    return !report->is_imported && !(needs_clocks && part_of(verdict, WORK_UNKNOWN));
 }
 
-static void put_phases(struct sheet *sheet, const struct run_report *report)
+static void put_rule(struct sheet *sheet, const struct run_report *report, enum work_kind work)
 {
-    const struct torch_report *torch = report->torch;
-    const bool has_steps = torch && torch->judged.steps >= FEW_STEPS;
-    for (size_t i = 0; i < sizeof phase_rules / sizeof phase_rules[0]; i++) {
-        const struct phase_rule *rule = &phase_rules[i];
-        const bool is_known = has_steps && is_seen(torch, rule->phase);
-        put_rule(sheet, &rule->rule, is_known ? torch->judged.phases[rule->phase] : 0,
-                 is_known ? torch->judged.total_ns : 0);
+    const struct verdict *verdict = &report->verdict;
+    const struct verdict_part *part = part_of(verdict, work);
+    const bool has_evidence = is_known(report, work);
+    const bool is_found = part && verdict_percent(part->ns, part->of_ns) >= WORTH_PERCENT;
+    struct evidence evidence = {.count = 0};
+    char text[2 * SENTENCE_BYTES + 8], advice[SENTENCE_BYTES] = "";
+    snprintf(text, sizeof text, "%s", sentence_work(work));
+    if (is_found) {
+        findings_rest_on(report, part, &evidence);
+        sentence_say(&evidence, part->why, text, SENTENCE_BYTES);
+        sentence_say(&verdict->evidence, part->advice, advice, sizeof advice);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", *advice ? "; try: " : "",
+                 advice);
     }
+    SHEET_ROW(sheet, value_text(sentence_work_id(work)),
+              value_text(!has_evidence ? "no evidence"
+                         : is_found    ? "found"
+                                       : "clear"),
+              value_if(has_evidence, value_share(part ? part->ns : 0, part ? part->of_ns : 1)),
+              value_share(WORTH_PERCENT, 100),
+              value_text(has_evidence ? sentence_base_id(verdict->base) : NULL), value_text(text));
 }
 
-// Of the steps; of a rank that has none, of all the time of its devices.
-static struct breakdown sum_up(const struct device_run *run)
+// Each kind of work that can be removed, or of which nothing is known; evaluation in eval mode and
+// by name are one rule.
+static void put_rules(struct sheet *sheet, const struct run_report *report)
 {
-    struct breakdown sum = {.span_ns = 0};
-    for (size_t i = 0; i < run->count; i++) {
-        const struct breakdown_rank *rank = &run->ranks[i];
-        if (!rank->has_device)
-            continue;
-        if (!rank->step_count)
-            breakdown_add(&sum, &rank->whole, false);
-        for (size_t k = 0; k < rank->step_count; k++)
-            breakdown_add(&sum, &rank->steps[k].breakdown, false);
-    }
-    return sum;
-}
-
-static void put_idle(struct sheet *sheet, const struct breakdown *sum)
-{
-    static const char *const causes[IDLE_CAUSES][2] = {
-        [IDLE_HOST_LATE] =
-            {"idle, mostly because the host launches too late",
-             "larger batches, torch.compile or CUDA graphs; less Python in the step"},
-        [IDLE_LAUNCH] = {"idle, mostly between a launch and its start",
-                         "fewer and larger kernels: torch.compile or CUDA graphs"},
-        [IDLE_DEPENDENCY] = {"idle, mostly waiting for other streams or events",
-                             "look at what the streams wait for (gait export --format chrome)"},
-        [IDLE_GAP] = {"idle, mostly in gaps between kernels", "CUDA graphs, or fused kernels"},
-        [IDLE_UNKNOWN] = {"idle", "record the calls of the host, too, to see why"},
-    };
-    unsigned most = 0;
-    for (unsigned i = 1; i < IDLE_CAUSES; i++)
-        if (sum->idle_ns[i] > sum->idle_ns[most])
-            most = i;
-    const struct rule rule = {"device-idle", causes[most][0], causes[most][1], IDLE_PERCENT};
-    put_rule(sheet, &rule, sum->state_ns[0], sum->span_ns);
-}
-
-static void put_devices(struct sheet *sheet, const struct device_run *run)
-{
-    const struct breakdown sum = sum_up(run);
-    put_idle(sheet, &sum);
-    for (size_t i = 0; i < sizeof device_rules / sizeof device_rules[0]; i++) {
-        const struct device_rule *rule = &device_rules[i];
-        put_rule(sheet, &rule->rule, breakdown_time(&sum, rule->with, rule->without), sum.span_ns);
-    }
+    const bool is_named = part_of(&report->verdict, WORK_TESTING);
+    for (unsigned work = 0; work < WORK_KINDS; work++)
+        if (work != WORK_COMPUTING && work != (is_named ? WORK_EVAL_MODE : WORK_TESTING))
+            put_rule(sheet, report, work);
 }
 
 // What the report found besides, in its own words.
@@ -175,8 +109,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     if (!status) {
         sheet_title(sheet, asked->path, "What stands out, and what to try");
         sheet_table(sheet, &table);
-        put_phases(sheet, &report);
-        put_devices(sheet, &report.devices);
+        put_rules(sheet, &report);
         sheet_end(sheet);
         if (!asked->chosen) // what it found is of all of the run
             put_report(sheet, &report);
@@ -189,19 +122,19 @@ static int put(struct sheet *sheet, const struct asked *asked)
 const struct answer findings_answer = {
     .summary = "Tests a run against rules: what stands out, by how much, and what to try.",
     .about =
-        {"Each rule is a share of the steps and its limit. found: the share reaches the limit. "
-         "clear: "
-         "it does not. no evidence: fewer than five steps, or no work of a device is on record.",
-         "Rules about phases are about the training's thread, without the first step and those "
-         "that "
-         "compile, where there are enough others. Rules about devices are about what the devices "
+        {"Each rule is a part of what the verdict of gait report judges, and its limit, 10 % of "
+         "it. "
+         "found: the part reaches the limit. clear: it does not. no evidence: nothing is judged, "
+         "or what is on record would not show it.",
+         "Where devices are on record the parts are of what they did in a step, of the rank that "
+         "the "
+         "verdict is about, and phases of a thread are no rules; else they are of the loop on the "
+         "training's thread, without the first step and those that compile, where there are enough "
+         "others.",
+         "Of chosen steps, times or a phase they are about all steps that begin in them, also the "
+         "first one and those that compile; about devices, where no step does, about what these "
          "did "
-         "in the steps (gait breakdown).",
-         "Of chosen steps, times or a phase both are about all steps that begin in them, also the "
-         "first "
-         "one and those that compile; rules about devices, where no step does, about what these "
-         "did in "
-         "them. What the report finds besides is of a whole run and not told."},
+         "in them. What the report finds besides is of a whole run and not told."},
     .examples =
         {{"gait findings run1", "What stands out in a run."},
          {"gait findings --json trace.json.gz | jq '.rules[] | select(.state == \"found\")'",

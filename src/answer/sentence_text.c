@@ -10,7 +10,7 @@
 #include "analyse/verdict/verdict.h"
 #include "base/units.h"
 
-enum { NAME_BYTES = 48 }; // of a phase's name in a sentence
+enum { NAME_BYTES = 48, NAMED_STEPS = 3 }; // of a phase's name in a sentence; of many steps
 
 struct said {
     const char *id, *words;
@@ -98,6 +98,28 @@ static void put_share(struct sentence *sentence, double share)
     put_text(sentence, text);
 }
 
+// "step 3", "steps 3, 9 and 14", "steps 3, 9, 14 and 5 more"; one more has room, too
+static void put_steps(struct sentence *sentence, const struct step_numbers *steps)
+{
+    const size_t seen = steps->count <= NAMED_STEPS + 1 ? (size_t)steps->count : NAMED_STEPS;
+    char text[32];
+    put_text(sentence, seen > 1 ? "steps" : "step");
+    for (size_t i = 0; i < seen; i++) {
+        const bool is_last = i && i + 1 == steps->count;
+        snprintf(text, sizeof text, "%s %llu",
+                 is_last ? " and"
+                 : i     ? ","
+                         : "",
+                 (unsigned long long)steps->first[i]);
+        put_text(sentence, text);
+    }
+    if (steps->count <= seen)
+        return;
+    put_text(sentence, " and ");
+    put_text(sentence, units_count(steps->count - seen).text);
+    put_text(sentence, " more");
+}
+
 static void put_figure(struct sentence *sentence, const struct evidence_row *row)
 {
     char text[48] = "";
@@ -128,6 +150,9 @@ static void put_figure(struct sentence *sentence, const struct evidence_row *row
         return;
     case EVIDENCE_BASE:
         put_text(sentence, bases[row->number].words);
+        return;
+    case EVIDENCE_STEPS:
+        put_steps(sentence, row->steps);
         return;
     }
     put_text(sentence, text);
@@ -202,12 +227,9 @@ const char *sentence_note(unsigned note)
 // What is told beside the lead, with what leads where it is one of several.
 static void put_parts(struct sentence *sentence, const struct verdict *verdict)
 {
-    const bool is_several = verdict->number == VERDICT_SEVERAL;
-    if (verdict->number == VERDICT_MACHINE_BUSY) // shares are nearly chance
-        return;
-    for (size_t i = is_several ? 0 : 1; i < verdict->part_count; i++) {
+    for (size_t i = 0; i < verdict->part_count; i++) {
         const struct verdict_part *part = &verdict->parts[i];
-        if (part->work == WORK_COMPUTING || verdict_percent(part->ns, part->of_ns) < WORTH_PERCENT)
+        if (!verdict_is_beside(verdict, i))
             continue;
         put_text(sentence, i ? "; another " : "; ");
         put_share(sentence, (double)part->ns / (double)part->of_ns);
@@ -248,4 +270,9 @@ void sentence_finding(const struct finding *finding, char *out, size_t room)
 const char *sentence_work_id(unsigned work)
 {
     return work < WORK_KINDS ? works[work].id : works[WORK_UNKNOWN].id;
+}
+
+const char *sentence_work(unsigned work)
+{
+    return works[work < WORK_KINDS ? work : WORK_UNKNOWN].words;
 }

@@ -26,8 +26,9 @@ void sentence_why(const struct verdict *verdict, char *out, size_t room);
 void sentence_say(const struct evidence *evidence, unsigned note, char *out, size_t room);
 void sentence_finding(const struct finding *finding, char *out, size_t room);
 
-// Of an enum work_kind: "input".
+// Of an enum work_kind: "input", "waiting for input".
 const char *sentence_work_id(unsigned work);
+const char *sentence_work(unsigned work);
 
 // Of an enum verdict_base: "loop".
 const char *sentence_base_id(unsigned base);

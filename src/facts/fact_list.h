@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FACTS_VERSION = 3 };
+enum { FACTS_VERSION = 4 };
 
 enum fact_type {
     FACT_NUMBER, // 64 bits, with a sign or without

@@ -101,7 +101,7 @@ def test_workers_that_persist_are_processes_however_often_they_began_to_record(g
             put_loading(tmp_path / "run", pid, begin, training.now)
     put_loading(tmp_path / "run", 4000, begin, training.now, "program")  # it evaluates
     report = training.report(gait, tmp_path / "run")
-    assert finding(report, "input_waits")["workers"] == 2
+    assert finding(report, "loading")["workers"] == 2
     assert "persistent_workers" not in gait("report", tmp_path / "run").stdout
 
 
@@ -115,9 +115,10 @@ def test_workers_count_at_a_time(gait, tmp_path):
         for worker in range(2):
             put_loading(tmp_path / "run", 3000 + 10 * epoch + worker, begin, training.now)
     report = training.report(gait, tmp_path / "run")
-    waits = finding(report, "input_waits")
-    assert waits["workers"] == 2
-    assert waits["collate_share"] == pytest.approx(0.125)
+    loading = finding(report, "loading")
+    assert loading["workers"] == 2
+    assert loading["collate_share"] == pytest.approx(0.125)
+    assert finding(report, "input_waits") is None  # the verdict says it
     assert "in 2 workers at a time" in said(report)
     assert report["verdict_id"] == "input-bound"
     assert report["verdict_evidence"]["workers"] == 2
@@ -214,8 +215,8 @@ def test_advice_to_sample_is_for_those_that_did_not(gait, tmp_path):
             sampler.write(tmp_path / run)
         report = training.report(gait, tmp_path / run)
         assert report["verdict_id"] == "unknown"
-        assert ("--sample 1000" in said(report)) == (run == "plain")
-        assert finding(report, "unexplained")
+        assert ("--sample 1000" in report["verdict_try"][-1]["text"]) == (run == "plain")
+        assert finding(report, "unexplained") is None  # it is the verdict
 
 
 @pytest.mark.parametrize("count, told", [(20, True), (5, False)])
@@ -295,13 +296,14 @@ def test_no_sentence_has_a_share_without_its_base(root):
 
 
 @pytest.mark.parametrize("tenths, is_told", [(99, False), (101, True)])
-def test_copies_are_told_from_a_tenth_of_the_steps_on(gait, tmp_path, tenths, is_told):
+def test_copies_are_told_from_a_tenth_of_the_loop_on(gait, tmp_path, tenths, is_told):
     training = Training()
     for _ in range(STEPS):
         training.step({"copy": tenths * MS // 10, "forward": (1000 - tenths) * MS // 10})
     found = finding(training.report(gait, tmp_path / "run"), "copies")
     assert bool(found) == is_told
     assert not is_told or found["share"] == pytest.approx(tenths / 1000, abs=0.001)
+    assert not is_told or found["of"] == "loop"
 
 
 # --- what lies in no phase ---------------------------------------------------------------

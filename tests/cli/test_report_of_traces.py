@@ -88,7 +88,7 @@ def test_a_slow_loader_is_found_in_a_trace(gait, tmp_path):
     answer = report(gait, tmp_path, steps(input_us=290))
     phases = phases_of(answer)
     assert phases["input"] == 290 * STEPS * 1000
-    assert "waiting for input" in str(answer["findings"])
+    assert answer["verdict_id"] == "input-bound" and "waiting for input" in answer["verdict"]
 
 
 def test_without_the_profilers_steps_the_optimizers_tell(gait, tmp_path):

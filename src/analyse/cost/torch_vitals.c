@@ -158,6 +158,7 @@ static void find_growth(struct memory_growth *growth, const struct torch_rank *r
     struct torch_reading_row *rows = readings->rows + (readings->count - each * QUARTERS);
     // from the middle of the first quarter to that of the last
     const uint64_t ns = time_between(rows + each / 2, rows + each * (QUARTERS - 1) + each / 2);
+    const int64_t start_ns = rows->at_ns, end_ns = rows[each * QUARTERS - 1].at_ns;
     uint64_t middles[QUARTERS];
     for (size_t i = 0; i < QUARTERS; i++)
         middles[i] = middle_of(rows + each * i, each);
@@ -172,6 +173,9 @@ static void find_growth(struct memory_growth *growth, const struct torch_rank *r
         .bytes = last - first,
         .to_bytes = last,
         .ns = ns,
+        .track = rank->track,
+        .start_ns = start_ns,
+        .end_ns = end_ns,
         .a_step_bytes = steps >= 1 ? (uint64_t)((double)(last - first) / steps) : 0,
     };
 }

@@ -18,6 +18,17 @@ struct memory_growth {
     int64_t rank;
     uint64_t bytes, to_bytes; // from a first to a last quarter of the second half of the steps
     uint64_t ns, a_step_bytes;
+    uint32_t track;
+    int64_t start_ns, end_ns;
+    bool has_steps; // memory_steps.h
+    uint64_t first_step, last_step;
+};
+
+// The step whose ops held far more memory than those of the steps beside it do.
+struct memory_spike {
+    uint64_t step, bytes, usual_bytes; // bytes 0: there is none
+    const char *op;                    // that had taken the most of it, NULL: not known
+    uint64_t op_bytes;
 };
 
 // Of the rank whose thread waited the largest share.
@@ -28,6 +39,7 @@ struct processor_wait {
 
 struct torch_vitals {
     struct memory_growth growth;
+    struct memory_spike spike;
     struct processor_wait wait;
 };
 

@@ -299,6 +299,22 @@ static int pass_time(struct part *part, int64_t until_ns)
     return status;
 }
 
+// Work that findings are about: no state of devices tells it.
+static void count_special(struct part *part, const struct device_work *work, uint32_t number)
+{
+    const uint64_t ns = (uint64_t)work->end_ns - (uint64_t)work->start_ns;
+    struct breakdown_rank *rank = &part->rank;
+    struct gait_site_info site;
+    if (work->lane == LANE_COMPUTE && ns < SMALL_KERNEL_NS) {
+        rank->small++;
+        rank->small_ns += ns;
+    } else if (work->lane == LANE_COPY && !gait_trace_site(part->trace, number, &site) &&
+               strstr(site.name, "Pageable")) { // as CUPTI's users write it
+        rank->pageable++;
+        rank->pageable_ns += ns;
+    }
+}
+
 static int add_work(struct part *part, const struct fact_slice *slice, const struct feed_head *head)
 {
     struct seen_track *track = &part->tracks[head->track - slice->tracks];
@@ -316,6 +332,7 @@ static int add_work(struct part *part, const struct fact_slice *slice, const str
         return status;
     struct device *device = &part->devices[track->device - 1];
     part->rank.events[work.lane]++;
+    count_special(part, &work, head->row->site);
     device->events[work.lane]++;
     device_sweep_add(&part->all, &work);
     if (device->sweep) {
@@ -456,6 +473,10 @@ static const struct fact_field rank_fields[] = {
     FACT_FIELD(TRUTH, breakdown_rank, has_device),
     FACT_FIELD(NUMBER, breakdown_rank, start_ns),
     FACT_FIELDS(NUMBER, breakdown_rank, events, LANE_COUNT),
+    FACT_FIELD(NUMBER, breakdown_rank, small),
+    FACT_FIELD(NUMBER, breakdown_rank, small_ns),
+    FACT_FIELD(NUMBER, breakdown_rank, pageable),
+    FACT_FIELD(NUMBER, breakdown_rank, pageable_ns),
     FACT_FIELDS(NUMBER, breakdown_rank, whole, BREAKDOWN_WORDS),
 };
 static const struct fact_field step_fields[] = {

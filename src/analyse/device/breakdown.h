@@ -24,7 +24,7 @@ enum idle_cause {
     IDLE_UNKNOWN,    // what launched the next work is not on record
     IDLE_CAUSES
 };
-enum { IDLE_GAP_NS = 3000 };
+enum { IDLE_GAP_NS = 3000, SMALL_KERNEL_NS = 10000 };
 
 // The bits of a state.
 enum {
@@ -68,6 +68,8 @@ struct breakdown_rank {
     bool has_device; // else only steps are known
     int64_t start_ns;
     uint64_t events[LANE_COUNT];
+    uint64_t small, small_ns; // kernels that take less than SMALL_KERNEL_NS; their time together
+    uint64_t pageable, pageable_ns; // copies whose names say that the host's memory is so
     struct breakdown whole;
     struct breakdown_step *steps; // in order of start
     size_t step_count;

@@ -7,6 +7,7 @@
 #include "analyse/job/torch_ranks.h"
 #include "analyse/steps/chosen.h"
 #include "analyse/steps/torch_epochs.h"
+#include "analyse/verdict/verdict.h"
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
@@ -195,6 +196,7 @@ static int summarise_steady(struct gathering *gathering, const struct step_row *
     for (size_t i = 1; i < count; i++) {
         if (gathering->notes[i].compiles) {
             torch->compile_steps++;
+            step_numbers_add(&torch->compiled, rows[i].number);
             torch->compile_steps_ns += (uint64_t)rows[i].duration_ns;
             continue;
         }
@@ -203,6 +205,9 @@ static int summarise_steady(struct gathering *gathering, const struct step_row *
         steady[kept++] = rows[i];
     }
     torch->steady = steps_summarise(steady, kept, sorted);
+    for (size_t i = 0; i < kept; i++)
+        if (steady[i].duration_ns / TAIL_TIMES >= torch->steady.p50_ns)
+            step_numbers_add(&torch->slow_steps, steady[i].number);
     torch->slowest_phase = gathering->notes[slowest].top_phase;
     torch->slowest_ns = gathering->notes[slowest].top_ns;
     free(steady);

@@ -349,7 +349,11 @@ int run_report_make_part(struct run_report *report, struct gait_trace *trace,
     if (!status)
         status = energy_run_read_part(&report->energy, trace, chosen);
     count_damage(report, trace);
-    return status ? status : run_verdict_make(report, trace);
+    if (!status)
+        status = run_verdict_make(report, trace);
+    if (!status && report->torch)
+        findings_make(&report->torch->findings, report);
+    return status;
 }
 
 void run_report_finish(struct run_report *report)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/cost/memory_steps.h"
 #include "analyse/job/job_steps.h"
 #include "analyse/job/torch_ranks.h"
 #include "analyse/job/torch_slow.h"
@@ -262,6 +263,7 @@ static int make(struct torch_reading *reading, struct run_report *report, struct
     if (status)
         return status;
     torch_vitals_find(torch, &reading->counters);
+    memory_steps_find(torch, reading->ranks);
     find_device(report, trace);
     torch_cost_find(torch, trace);
     torch_lost_find(torch, trace);
@@ -272,11 +274,7 @@ static int make(struct torch_reading *reading, struct run_report *report, struct
         torch->cost.steps_ns -= torch->cost.hooks_ns;
     torch_slow_find(torch);
     torch_judged_find(torch, report);
-    status = loader_workers_find(&torch->loading, &torch->survey, trace);
-    if (status)
-        return status;
-    findings_make(&torch->findings, report);
-    return GAIT_OK;
+    return loader_workers_find(&torch->loading, &torch->survey, trace);
 }
 
 bool torch_report_is_imported(const struct gait_trace *trace)

@@ -74,7 +74,8 @@ struct torch_report {
     struct steps_summary steady;      // of these, without the first and the compiling ones
     int64_t first_start_ns, first_ns; // of the first step: when, and how long
     uint64_t compile_steps, compile_steps_ns;
-    struct torch_apart apart; // these, and the first step
+    struct step_numbers compiled, slow_steps; // slow: steady ones of TAIL_TIMES the median or more
+    struct torch_apart apart;                 // these, and the first step
     struct torch_judged judged;
     const struct chosen *chosen; // what is judged; NULL: what torch_judged.h says
     unsigned slowest_phase;      // the largest part of the slowest steady step

@@ -55,6 +55,12 @@ void evidence_base(struct evidence *evidence, const char *key, unsigned base)
     add(evidence, (struct evidence_row){key, EVIDENCE_BASE, {.number = base}});
 }
 
+void evidence_steps(struct evidence *evidence, const struct step_numbers *steps)
+{
+    add(evidence, (struct evidence_row){"steps", EVIDENCE_STEPS, {.steps = steps}});
+    evidence_count(evidence, "step_count", steps->count);
+}
+
 const struct evidence_row *evidence_find(const struct evidence *evidence, const char *key,
                                          size_t length)
 {

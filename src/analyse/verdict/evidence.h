@@ -17,9 +17,22 @@ enum evidence_unit {
     EVIDENCE_TEXT,
     EVIDENCE_WORK, // enum work_kind
     EVIDENCE_BASE, // enum verdict_base
+    EVIDENCE_STEPS,
 };
 
 enum { EVIDENCE_MOST = 24 };
+
+// Which steps: of many the first ones.
+enum { STEP_NUMBERS_MOST = 16 };
+struct step_numbers {
+    uint64_t count, first[STEP_NUMBERS_MOST];
+};
+
+static inline void step_numbers_add(struct step_numbers *numbers, uint64_t number)
+{
+    if (numbers->count++ < STEP_NUMBERS_MOST)
+        numbers->first[numbers->count - 1] = number;
+}
 
 struct evidence_row {
     const char *key; // kept: scripts look for it
@@ -28,6 +41,7 @@ struct evidence_row {
         uint64_t number; // of things, of ns or bytes, of a kind of work or a base
         double ratio;    // a share, a multiple
         const char *text;
+        const struct step_numbers *steps;
     };
 };
 
@@ -47,6 +61,9 @@ void evidence_text(struct evidence *evidence, const char *key,
                    const char *text); // is kept by others
 void evidence_work(struct evidence *evidence, const char *key, unsigned work);
 void evidence_base(struct evidence *evidence, const char *key, unsigned base);
+
+// As `steps`, and how many there are as `step_count`; they are kept by others.
+void evidence_steps(struct evidence *evidence, const struct step_numbers *steps);
 
 // The row with that key, which may end where a '}' or ':' stands; NULL: there is none.
 const struct evidence_row *evidence_find(const struct evidence *evidence, const char *key,

@@ -7,24 +7,19 @@
 
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
+#include "analyse/verdict/lead.h"
 #include "analyse/verdict/loader_workers.h"
+#include "analyse/verdict/verdict.h"
 
 enum {
     FEW_STEPS = 5,
-    INPUT_PERCENT = 10,
-    COPY_PERCENT = 10,
-    GC_PERCENT = 2,
-    CHECKPOINT_PERCENT = 5,
-    LOGGING_PERCENT = 3,
-    EVALUATION_PERCENT = 20,
-    COMMUNICATION_PERCENT = 20,
-    OTHER_PERCENT = 25,
+    FEW_KERNELS = 100,
+    PAGEABLE_PERCENT = 2, // figures of quiet runs differ by as much
     COMPILE_PERCENT = 5,
-    TAIL_TIMES = 3,
     SET_UP_PERCENT = 50,
     OUTSIDE_PERCENT = 20, // of the run
     AFTER_PERCENT = 10,   // too
-    BUSY_PERCENT = 5,     // figures of quiet runs differ by some 2 %
+    BUSY_PERCENT = 5,
     ITEM_PERCENT = 2,
     FEW_ITEMS = 10, // a step: a loss, a norm
 };
@@ -48,20 +43,13 @@ static void go_on(struct finding *finding, enum note note)
         finding->more[finding->more_count++] = note;
 }
 
-// What is said of the steps that are judged.
-static void rest_on_share(struct finding *finding, const struct torch_judged *judged, uint64_t ns)
-{
-    evidence_share(&finding->evidence, "share", ns, judged->total_ns);
-    evidence_text(&finding->evidence, "of", judged->is_steady ? "steady steps" : "steps");
-    evidence_ns(&finding->evidence, "steps_ns", judged->total_ns);
-}
-
 static void tell_busy_machine(struct findings *findings, const struct run_report *report)
 {
     const struct processor_wait *wait = &report->torch->vitals.wait;
     if (percent(wait->ns, wait->of_ns) < BUSY_PERCENT)
         return;
     struct finding *finding = add(findings, FINDING_BUSY_MACHINE);
+    finding->is_told = percent(wait->ns, wait->of_ns) >= WORTH_PERCENT;
     evidence_share(&finding->evidence, "share", wait->ns, wait->of_ns);
     evidence_ns(&finding->evidence, "wait_ns", wait->ns);
     evidence_ns(&finding->evidence, "of_ns", wait->of_ns);
@@ -80,6 +68,7 @@ static void tell_no_optimizer(struct findings *findings, const struct run_report
     const bool has_steps = report->steps.count && torch->rank_count;
     const enum note marked = report->is_imported ? NOTE_STEPS_NUMBERED : NOTE_STEPS_MARKED;
     struct finding *finding = add(findings, FINDING_NO_OPTIMIZER);
+    finding->is_told = !report->steps.count;
     const enum note none = report->open_steps ? NOTE_STEPS_UNENDED : NOTE_STEPS_NONE;
     go_on(finding, !has_steps                              ? none
                    : torch->ranks[0].is_marked             ? marked
@@ -89,19 +78,77 @@ static void tell_no_optimizer(struct findings *findings, const struct run_report
     evidence_count(&finding->evidence, "steps", report->steps.count);
 }
 
-// Who made the batches: processes of their own, or the training thread.
-static void tell_input(struct findings *findings, const struct run_report *report)
+// Figures of the clause that the verdict rests on, too.
+static void take_over(struct evidence *evidence, const struct evidence *from)
 {
-    const struct torch_report *torch = report->torch;
-    const struct loader_work *loading = &torch->loading;
-    const uint64_t input = torch->judged.phases[TORCH_INPUT];
-    if (percent(input, torch->judged.total_ns) < INPUT_PERCENT || report->steps.count < FEW_STEPS)
+    static const char *const keys[] = {"small_ops_share", "cpu_share"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const struct evidence_row *row = evidence_find(from, keys[i], strlen(keys[i]));
+        if (row && evidence->count < EVIDENCE_MOST)
+            evidence->rows[evidence->count++] = *row;
+    }
+}
+
+static const struct judged_rank *rank_of(const struct run_report *report, uint32_t shard)
+{
+    for (size_t i = 0; i < report->judged_count; i++)
+        if (report->judged[i].judged.shard == shard)
+            return &report->judged[i];
+    return NULL;
+}
+
+void findings_rest_on(const struct run_report *report, const struct verdict_part *part,
+                      struct evidence *evidence)
+{
+    const struct verdict *verdict = &report->verdict;
+    const struct judged_rank *rank = rank_of(report, verdict->shard);
+    lead_rest_on(verdict, part, evidence);
+    evidence_work(evidence, "work", part->work);
+    take_over(evidence, &verdict->evidence);
+    if (verdict->is_of_devices && rank)
+        evidence_number(evidence, "rank", (uint64_t)rank->rank);
+}
+
+// The verdict's own parts behind its lead, as it counts them: of devices, where these are judged,
+// phases of a thread are no causes.
+static void tell_parts(struct findings *findings, const struct run_report *report)
+{
+    static const enum finding_number numbers[WORK_KINDS] = {
+        [WORK_UNKNOWN] = FINDING_UNEXPLAINED, [WORK_INPUT] = FINDING_INPUT,
+        [WORK_PEERS] = FINDING_COMMUNICATION, [WORK_SAVING] = FINDING_CHECKPOINTS,
+        [WORK_TESTING] = FINDING_EVALUATION,  [WORK_EVAL_MODE] = FINDING_EVALUATION,
+        [WORK_COMPILING] = FINDING_COMPILING, [WORK_COLLECTING] = FINDING_GARBAGE,
+        [WORK_COPYING] = FINDING_COPIES,      [WORK_LOGGING] = FINDING_LOGGING,
+        [WORK_WAITING] = FINDING_PEER_WAITS,  [WORK_SYNC] = FINDING_SYNC,
+        [WORK_HOST] = FINDING_HOST,           [WORK_PYTHON] = FINDING_PYTHON,
+        [WORK_BLOCKED] = FINDING_BLOCKED};
+    const struct verdict *verdict = &report->verdict;
+    for (size_t i = 0; i < verdict->part_count; i++) {
+        const struct verdict_part *part = &verdict->parts[i];
+        if (!verdict_is_beside(verdict, i))
+            continue;
+        struct finding *finding = add(findings, numbers[part->work]);
+        finding->is_told = true;
+        go_on(finding, part->why);
+        findings_rest_on(report, part, &finding->evidence);
+        if (part->work == WORK_UNKNOWN && !verdict->is_of_devices)
+            go_on(finding, report->has_samples ? NOTE_BY_STACKS : NOTE_BY_SAMPLING);
+    }
+}
+
+// Where input is worth a word: who made the batches, processes of their own or the training
+// thread.
+static void tell_loading(struct findings *findings, const struct run_report *report)
+{
+    const struct loader_work *loading = &report->torch->loading;
+    const struct verdict *verdict = &report->verdict;
+    bool is_worth = false;
+    for (size_t i = 0; i < verdict->part_count; i++)
+        is_worth |= verdict->parts[i].work == WORK_INPUT &&
+                    verdict_percent(verdict->parts[i].ns, verdict->parts[i].of_ns) >= WORTH_PERCENT;
+    if (!is_worth || !loading->fetch_ns)
         return;
-    struct finding *finding = add(findings, FINDING_INPUT);
-    evidence_ns(&finding->evidence, "input_ns", input);
-    rest_on_share(finding, &torch->judged, input);
-    if (!loading->fetch_ns)
-        return;
+    struct finding *finding = add(findings, FINDING_LOADING);
     go_on(finding, loading->workers > 1 ? NOTE_IN_WORKERS
                    : loading->workers   ? NOTE_IN_WORKER
                                         : NOTE_IN_OWN_THREAD);
@@ -122,6 +169,7 @@ static void tell_set_up(struct findings *findings, const struct run_report *repo
     const uint64_t before_ns = run->parts[RUN_START_UP];
     const uint64_t unrecorded_ns = process_life_unrecorded_ns(&torch->ranks[0].life);
     struct finding *finding = add(findings, FINDING_SET_UP);
+    finding->is_told = true; // the line about the run says as much
     const bool is_split = unrecorded_ns && unrecorded_ns < before_ns;
     go_on(finding, is_split ? NOTE_SET_UP_IMPORTS : NOTE_SET_UP);
     if (is_split) {
@@ -131,45 +179,6 @@ static void tell_set_up(struct findings *findings, const struct run_report *repo
     evidence_ns(&finding->evidence, "before_ns", before_ns);
     evidence_ns(&finding->evidence, "wall_ns", run->total_ns);
     evidence_share(&finding->evidence, "share", before_ns, run->total_ns);
-}
-
-struct share_rule {
-    const char *key;
-    enum finding_number number;
-    unsigned phase, least_percent;
-    enum note advice; // what a verdict of that work says, too; or NOTE_NONE
-};
-
-static const struct share_rule share_rules[] = {
-    {"copy_ns", FINDING_COPIES, TORCH_COPY, COPY_PERCENT, NOTE_TRY_COPYING},
-    {"gc_ns", FINDING_GARBAGE, TORCH_GC, GC_PERCENT, NOTE_TRY_COLLECTING},
-    {"checkpoint_ns", FINDING_CHECKPOINTS, TORCH_CHECKPOINT, CHECKPOINT_PERCENT, NOTE_TRY_SAVING},
-    {"evaluation_ns", FINDING_EVALUATION, TORCH_EVALUATION, EVALUATION_PERCENT, NOTE_NONE},
-    {"communication_ns", FINDING_COMMUNICATION, TORCH_COMMUNICATION, COMMUNICATION_PERCENT,
-     NOTE_NONE},
-    {"logging_ns", FINDING_LOGGING, TORCH_LOGGING, LOGGING_PERCENT, NOTE_TRY_LOGGING},
-    {"other_ns", FINDING_UNEXPLAINED, TORCH_OTHER, OTHER_PERCENT, NOTE_NONE},
-};
-
-static void tell_shares(struct findings *findings, const struct run_report *report)
-{
-    const struct torch_judged *judged = &report->torch->judged;
-    if (report->steps.count < FEW_STEPS)
-        return;
-    for (size_t i = 0; i < sizeof share_rules / sizeof share_rules[0]; i++) {
-        const struct share_rule *rule = &share_rules[i];
-        const uint64_t ns = judged->phases[rule->phase];
-        if (percent(ns, judged->total_ns) < rule->least_percent)
-            continue;
-        struct finding *finding = add(findings, rule->number);
-        evidence_ns(&finding->evidence, rule->key, ns);
-        rest_on_share(finding, judged, ns);
-        evidence_ns(&finding->evidence, "step_total_ns", report->ledger.total_ns);
-        if (rule->advice)
-            go_on(finding, rule->advice);
-        if (rule->phase == TORCH_OTHER)
-            go_on(finding, report->has_samples ? NOTE_BY_STACKS : NOTE_BY_SAMPLING);
-    }
 }
 
 // Compiling that came with the first step, or before it, is no matter of shapes.
@@ -203,13 +212,14 @@ static void tell_recompiles(struct findings *findings, const struct run_report *
     evidence_ns(&finding->evidence, "compile_steps_ns", torch->compile_steps_ns);
     evidence_ns(&finding->evidence, "compile_ns", torch->totals[TORCH_COMPILE]);
     evidence_share(&finding->evidence, "share", torch->compile_steps_ns, report->ledger.total_ns);
+    evidence_steps(&finding->evidence, &torch->compiled);
 }
 
 static void tell_slow_rank(struct findings *findings, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
     const struct torch_slow *slow = &torch->slow;
-    if (!slow->is_known)
+    if (!slow->is_known || report->verdict.number == VERDICT_SLOW_RANK)
         return;
     struct finding *finding = add(findings, FINDING_SLOW_RANK);
     evidence_number(&finding->evidence, "rank", (uint64_t)slow->rank);
@@ -231,6 +241,9 @@ static void tell_tail(struct findings *findings, const struct run_report *report
     evidence_times(&finding->evidence, "times", (double)steady->max_ns / (double)steady->p50_ns);
     evidence_text(&finding->evidence, "phase", torch->phases.names[torch->slowest_phase]);
     evidence_share(&finding->evidence, "phase_share", torch->slowest_ns, (uint64_t)steady->max_ns);
+    evidence_steps(&finding->evidence, &torch->slow_steps);
+    if (torch->slow_steps.count > 1)
+        go_on(finding, NOTE_SLOW_STEPS);
 }
 
 static void tell_memory_grows(struct findings *findings, const struct run_report *report)
@@ -243,8 +256,95 @@ static void tell_memory_grows(struct findings *findings, const struct run_report
     evidence_bytes(&finding->evidence, "grown_bytes", growth->bytes);
     evidence_ns(&finding->evidence, "in_ns", growth->ns);
     evidence_bytes(&finding->evidence, "to_bytes", growth->to_bytes);
+    if (growth->has_steps) {
+        evidence_number(&finding->evidence, "first_step", growth->first_step);
+        evidence_number(&finding->evidence, "last_step", growth->last_step);
+        go_on(finding, NOTE_GROWS_FROM);
+    }
+    go_on(finding, NOTE_KEEPS);
     if (growth->rank >= 0)
         evidence_number(&finding->evidence, "rank", (uint64_t)growth->rank);
+}
+
+// One step that holds far more than those beside it.
+static void tell_memory_spike(struct findings *findings, const struct run_report *report)
+{
+    const struct memory_spike *spike = &report->torch->vitals.spike;
+    if (!spike->bytes)
+        return;
+    struct finding *finding = add(findings, FINDING_MEMORY_SPIKE);
+    evidence_number(&finding->evidence, "step", spike->step);
+    evidence_bytes(&finding->evidence, "bytes", spike->bytes);
+    evidence_bytes(&finding->evidence, "usual_bytes", spike->usual_bytes);
+    evidence_text(&finding->evidence, "device", report->torch->memory.device);
+    if (!spike->op || !*spike->op)
+        return;
+    evidence_text(&finding->evidence, "op", spike->op);
+    evidence_bytes(&finding->evidence, "op_bytes", spike->op_bytes);
+    go_on(finding, NOTE_SPIKE_OP);
+}
+
+struct device_rule {
+    enum finding_number number;
+    const char *count_key, *all_key;
+    uint64_t count, all, ns;
+    unsigned least_percent;
+};
+
+static void tell_device(struct findings *findings, const struct breakdown_rank *rank,
+                        int64_t number, const struct device_rule *rule)
+{
+    if (percent(rule->ns, rank->whole.span_ns) < rule->least_percent)
+        return;
+    struct finding *finding = add(findings, rule->number);
+    evidence_count(&finding->evidence, rule->count_key, rule->count);
+    evidence_count(&finding->evidence, rule->all_key, rule->all);
+    evidence_ns(&finding->evidence, "ns", rule->ns);
+    evidence_share(&finding->evidence, "share", rule->ns, rank->whole.span_ns);
+    evidence_base(&finding->evidence, "of", BASE_WINDOW);
+    evidence_number(&finding->evidence, "rank", (uint64_t)number);
+}
+
+// What a kernel does in less than 10 us costs the host as much to launch; and a copy from memory
+// that is not pinned keeps it waiting, which a flag mends.
+static void tell_devices(struct findings *findings, const struct run_report *report)
+{
+    const struct judged_rank *judged = rank_of(report, report->verdict.shard);
+    for (size_t i = 0; report->verdict.is_of_devices && judged && i < report->devices.count; i++) {
+        const struct breakdown_rank *rank = &report->devices.ranks[i];
+        const struct device_rule small = {
+            FINDING_SMALL_KERNELS,      "small_kernels", "kernels",    rank->small,
+            rank->events[LANE_COMPUTE], rank->small_ns,  WORTH_PERCENT};
+        const struct device_rule pageable = {
+            FINDING_PAGEABLE_COPIES, "pageable_copies", "copies",        rank->pageable,
+            rank->events[LANE_COPY], rank->pageable_ns, PAGEABLE_PERCENT};
+        if (rank->shard != report->verdict.shard)
+            continue;
+        if (rank->small >= FEW_KERNELS)
+            tell_device(findings, rank, judged->rank, &small);
+        if (rank->pageable)
+            tell_device(findings, rank, judged->rank, &pageable);
+    }
+}
+
+// Steps last as long as the rank with the most work of its own.
+static void tell_uneven_ranks(struct findings *findings, const struct run_report *report)
+{
+    const struct judged_rank *most = report->judged, *least = report->judged;
+    for (size_t i = 1; i < report->judged_count; i++) {
+        const struct judged_rank *rank = &report->judged[i];
+        most = rank->own_ns > most->own_ns ? rank : most;
+        least = rank->own_ns < least->own_ns ? rank : least;
+    }
+    if (report->judged_count < 2 ||
+        percent(most->own_ns - least->own_ns, most->own_ns) < WORTH_PERCENT)
+        return;
+    struct finding *finding = add(findings, FINDING_UNEVEN_RANKS);
+    evidence_number(&finding->evidence, "rank", (uint64_t)most->rank);
+    evidence_ns(&finding->evidence, "own_ns", most->own_ns);
+    evidence_number(&finding->evidence, "least_rank", (uint64_t)least->rank);
+    evidence_ns(&finding->evidence, "least_own_ns", least->own_ns);
+    evidence_base(&finding->evidence, "of", most->judged.is_window ? BASE_WINDOW : BASE_STEP);
 }
 
 static void tell_lost(struct findings *findings, const struct run_report *report)
@@ -284,7 +384,7 @@ static void tell_items(struct findings *findings, const struct run_report *repor
     }
 }
 
-// What the shares of the steps cannot show.
+// What no part of the verdict is about: of a loop these are parts themselves.
 static void tell_outside(struct findings *findings, const struct run_report *report)
 {
     static const struct outside_rule {
@@ -292,19 +392,22 @@ static void tell_outside(struct findings *findings, const struct run_report *rep
         enum run_part part;
         unsigned least_percent;
         bool is_unnamed; // the script's own code
+        bool is_in_loop;
     } rules[] = {
-        {FINDING_EVALUATION_OUTSIDE, RUN_EVALUATION, OUTSIDE_PERCENT, false},
-        {FINDING_CHECKPOINTS_OUTSIDE, RUN_CHECKPOINT, OUTSIDE_PERCENT, false},
-        {FINDING_BETWEEN, RUN_BETWEEN, OUTSIDE_PERCENT, true},
-        {FINDING_AFTER, RUN_AFTER, AFTER_PERCENT, true},
+        {FINDING_EVALUATION_OUTSIDE, RUN_EVALUATION, OUTSIDE_PERCENT, false, true},
+        {FINDING_CHECKPOINTS_OUTSIDE, RUN_CHECKPOINT, OUTSIDE_PERCENT, false, true},
+        {FINDING_BETWEEN, RUN_BETWEEN, OUTSIDE_PERCENT, true, true},
+        {FINDING_AFTER, RUN_AFTER, AFTER_PERCENT, true, false},
     };
+    const bool is_loop = report->verdict.part_count && report->verdict.base == BASE_LOOP;
     const struct torch_report *torch = report->torch;
     for (size_t i = 0; torch->rank_count && i < sizeof rules / sizeof rules[0]; i++) {
         const struct run_parts *run = &torch->ranks[0].run;
         const uint64_t ns = run->parts[rules[i].part];
-        if (percent(ns, run->total_ns) < rules[i].least_percent)
+        if (percent(ns, run->total_ns) < rules[i].least_percent || (is_loop && rules[i].is_in_loop))
             continue;
         struct finding *finding = add(findings, rules[i].number);
+        finding->is_told = rules[i].part == RUN_AFTER; // the line about the run says as much
         if (rules[i].is_unnamed)
             go_on(finding, report->has_samples ? NOTE_OUTSIDE_BY_STACKS : NOTE_OUTSIDE_BY_SAMPLING);
         evidence_share(&finding->evidence, "share", ns, run->total_ns);
@@ -318,14 +421,17 @@ void findings_make(struct findings *findings, const struct run_report *report)
     findings->count = 0;
     tell_busy_machine(findings, report);
     tell_no_optimizer(findings, report);
-    tell_input(findings, report);
+    tell_parts(findings, report);
+    tell_loading(findings, report);
     tell_slow_rank(findings, report);
+    tell_uneven_ranks(findings, report);
     tell_outside(findings, report);
-    tell_shares(findings, report);
+    tell_devices(findings, report);
     tell_compiled_once(findings, report);
     tell_recompiles(findings, report);
     tell_items(findings, report);
     tell_memory_grows(findings, report);
+    tell_memory_spike(findings, report);
     tell_tail(findings, report);
     tell_lost(findings, report);
     tell_set_up(findings, report);

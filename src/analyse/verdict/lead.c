@@ -39,12 +39,59 @@ static double ceiling_of(const struct verdict_facts *facts, const struct divisio
     return work == WORK_WAITING && division->is_device ? facts->devices.peers_ceiling : share;
 }
 
+// Of what gait knows nothing: a phase with a name of its own, or no phase at all.
+static enum note why_unknown(const struct verdict_facts *facts, const struct division *division)
+{
+    const struct torch_known *torch = facts->torch;
+    const struct judged_part *most = division_largest(facts, WORK_UNKNOWN);
+    if (division->is_device)
+        return NOTE_NO_LAUNCHES;
+    if (most && most->total_ns > division->rest_ns)
+        return most->is_ours ? NOTE_BETWEEN : NOTE_LARGEST;
+    return !torch              ? NOTE_IN_NO_SPAN
+           : torch->has_device ? NOTE_IN_NO_PHASE_DEVICE
+           : !torch->op_calls  ? NOTE_OPS_UNKNOWN
+                               : NOTE_IN_NO_PHASE_UNKNOWN;
+}
+
+static enum note why_of(const struct verdict_facts *facts, const struct division *division,
+                        enum work_kind work)
+{
+    const enum note note = division->is_device ? rules[work].device : rules[work].host;
+    const struct judged_part *most = division_largest(facts, work);
+    const uint64_t sum_ns = division->by_work[work];
+    if (work == WORK_UNKNOWN)
+        return why_unknown(facts, division);
+    if (note)
+        return note;
+    if (most && most->total_ns < sum_ns)
+        return most->total_ns > sum_ns / 2 ? NOTE_TAKES_MOSTLY : NOTE_TAKES_LARGEST;
+    return !most || most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED;
+}
+
+static struct verdict_part part_of(const struct verdict_facts *facts,
+                                   const struct division *division, enum work_kind work)
+{
+    // small ops are what computes
+    const struct judged_part *most =
+        division->is_device ? NULL
+                            : division_largest(facts, work == WORK_HOST ? WORK_COMPUTING : work);
+    return (struct verdict_part){.work = work,
+                                 .ns = division->by_work[work],
+                                 .of_ns = division->total_ns,
+                                 .ceiling = ceiling_of(facts, division, work),
+                                 .why = why_of(facts, division, work),
+                                 .phase = most ? most->name : NULL,
+                                 .phase_ns = most ? most->total_ns : 0};
+}
+
 void lead_put_parts(const struct verdict_facts *facts, const struct division *division,
                     unsigned lead, struct verdict *verdict)
 {
     struct verdict_part *parts = verdict->parts;
     verdict->part_count = 0;
     verdict->base = division->base;
+    verdict->steps = division->steps;
     verdict->is_of_devices = division->is_device;
     verdict->shard = facts->devices.shard;
     for (unsigned i = 0; i <= WORK_KINDS; i++) { // the lead first, then it is passed over
@@ -54,8 +101,7 @@ void lead_put_parts(const struct verdict_facts *facts, const struct division *di
         size_t at = verdict->part_count++;
         for (; at > 1 && parts[at - 1].ns < division->by_work[work]; at--)
             parts[at] = parts[at - 1];
-        parts[at] = (struct verdict_part){work, division->by_work[work], division->total_ns,
-                                          ceiling_of(facts, division, work)};
+        parts[at] = part_of(facts, division, work);
     }
 }
 
@@ -66,39 +112,6 @@ static unsigned percent_of(const struct division *division, enum work_kind work)
 
 // --- why -------------------------------------------------------------------------------
 
-static void say_phases(const struct verdict_facts *facts, const struct division *division,
-                       enum work_kind work, struct verdict *verdict)
-{
-    const struct judged_part *most = division_largest(facts, work);
-    const uint64_t sum_ns = division->by_work[work];
-    enum note note = !most || most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED;
-    if (most && most->total_ns < sum_ns)
-        note = most->total_ns > sum_ns / 2 ? NOTE_TAKES_MOSTLY : NOTE_TAKES_LARGEST;
-    verdict_say(&verdict->why, note);
-}
-
-// Of what gait knows nothing: a phase with a name of its own, or no phase at all.
-static void say_unknown(const struct verdict_facts *facts, const struct division *division,
-                        struct verdict *verdict)
-{
-    const struct torch_known *torch = facts->torch;
-    const struct judged_part *most = division_largest(facts, WORK_UNKNOWN);
-    verdict->number = VERDICT_UNKNOWN;
-    if (division->is_device) {
-        verdict_say(&verdict->why, NOTE_NO_LAUNCHES);
-    } else if (most && most->total_ns > division->rest_ns) {
-        verdict->number = most->is_ours ? VERDICT_UNKNOWN : VERDICT_LARGEST;
-        verdict->phase = most->is_ours ? NULL : most->name;
-        verdict_say(&verdict->why, most->is_ours ? NOTE_BETWEEN : NOTE_LARGEST);
-    } else {
-        verdict->phase = torch ? "other" : NULL;
-        verdict_say(&verdict->why, !torch              ? NOTE_IN_NO_SPAN
-                                   : torch->has_device ? NOTE_IN_NO_PHASE_DEVICE
-                                   : !torch->op_calls  ? NOTE_OPS_UNKNOWN
-                                                       : NOTE_IN_NO_PHASE_UNKNOWN);
-    }
-}
-
 static bool hardly_waits(const struct verdict_facts *facts, const struct division *division)
 {
     const uint64_t other_ns = division->total_ns - division->by_work[WORK_COMPUTING];
@@ -107,59 +120,55 @@ static bool hardly_waits(const struct verdict_facts *facts, const struct divisio
 }
 
 static void say_why(const struct verdict_facts *facts, const struct division *division,
-                    enum work_kind work, struct verdict *verdict)
+                    struct verdict *verdict)
 {
-    const struct rule *rule = &rules[work];
-    const enum note note = division->is_device ? rule->device : rule->host;
-    if (work == WORK_UNKNOWN) {
-        say_unknown(facts, division, verdict);
-        return;
+    const struct verdict_part *lead = &verdict->parts[0];
+    verdict->number = lead->work == WORK_UNKNOWN ? VERDICT_UNKNOWN : rules[lead->work].number;
+    if (lead->why == NOTE_LARGEST) {
+        verdict->number = VERDICT_LARGEST;
+        verdict->phase = lead->phase;
+    } else if (lead->work == WORK_UNKNOWN) {
+        verdict->phase =
+            facts->torch && !division->is_device && lead->why != NOTE_BETWEEN ? "other" : NULL;
     }
-    verdict->number = rule->number;
-    if (note)
-        verdict_say(&verdict->why, note);
-    else
-        say_phases(facts, division, work, verdict);
-    if (work == WORK_COMPUTING && !division->is_device && hardly_waits(facts, division))
+    verdict_say(&verdict->why, lead->why);
+    if (lead->work == WORK_COMPUTING && !division->is_device && hardly_waits(facts, division))
         verdict_say(&verdict->why, NOTE_HARDLY_WAITS);
 }
 
 // --- what it rests on ------------------------------------------------------------------
 
-// Of a step on average, else of all that is judged.
-static void rest_on_part(const struct division *division, enum work_kind work,
-                         struct evidence *evidence)
+void lead_rest_on(const struct verdict *verdict, const struct verdict_part *part,
+                  struct evidence *evidence)
 {
-    const uint64_t rounds = division->base == BASE_STEP && division->steps ? division->steps : 1;
-    evidence_base(evidence, "of", division->base);
-    evidence_share(evidence, "share", division->by_work[work], division->total_ns);
-    evidence_ns(evidence, "part_ns", division->by_work[work] / rounds);
-    evidence_ns(evidence, "whole_ns", division->total_ns / rounds);
+    const uint64_t rounds = verdict->base == BASE_STEP && verdict->steps ? verdict->steps : 1;
+    evidence_base(evidence, "of", verdict->base);
+    evidence_share(evidence, "share", part->ns, part->of_ns);
+    evidence_ns(evidence, "part_ns", part->ns / rounds);
+    evidence_ns(evidence, "whole_ns", part->of_ns / rounds);
+    if (part->phase) {
+        evidence_text(evidence, "phase", part->phase);
+        evidence_share(evidence, "phase_share", part->phase_ns, part->of_ns);
+    }
 }
 
 static void rest_on(const struct verdict_facts *facts, const struct division *division,
-                    enum work_kind work, struct verdict *verdict)
+                    struct verdict *verdict)
 {
     struct evidence *evidence = &verdict->evidence;
     const struct torch_known *torch = facts->torch;
-    // small ops are what computes
-    const struct judged_part *most =
-        division_largest(facts, work == WORK_HOST ? WORK_COMPUTING : work);
-    rest_on_part(division, work, evidence);
+    const uint64_t *by_work = division->by_work;
+    lead_rest_on(verdict, &verdict->parts[0], evidence);
     evidence_count(evidence, "steps", division->steps);
     evidence_ns(evidence, "steps_ns", division->total_ns);
-    evidence_work(evidence, "work", work);
-    if (most && !division->is_device) {
-        evidence_text(evidence, "phase", most->name);
-        evidence_share(evidence, "phase_share", most->total_ns, division->total_ns);
-    }
+    evidence_work(evidence, "work", verdict->parts[0].work);
     if (division->has_small_ops)
         evidence_share(evidence, "small_ops_share", torch->small_op_ns, torch->op_ns);
     if (torch && torch->op_ns)
         evidence_share(evidence, "products_share", torch->product_ns, torch->op_ns);
-    if (work == WORK_WAITING)
+    if (verdict->parts[0].work == WORK_WAITING)
         evidence_number(evidence, "rank", (uint64_t)facts->longest_rank);
-    if (torch && (work == WORK_BLOCKED || work == WORK_PYTHON))
+    if (torch && (by_work[WORK_BLOCKED] || by_work[WORK_PYTHON]))
         evidence_share(evidence, "cpu_share", torch->cpu_ns, torch->clocked_ns);
 }
 
@@ -169,14 +178,15 @@ static void try_all(const struct verdict_facts *facts, const struct division *di
                     enum work_kind lead, struct verdict *verdict)
 {
     for (size_t i = 0; i < verdict->part_count; i++) {
-        const struct verdict_part *part = &verdict->parts[i];
+        struct verdict_part *part = &verdict->parts[i];
         const bool is_worth = verdict_percent(part->ns, part->of_ns) >= WORTH_PERCENT;
-        if (division_is_removable(part->work) && (part->work == lead || is_worth))
-            verdict_try(verdict, advice_on(facts, division, part->work, &verdict->evidence),
-                        part->ceiling);
+        if (part->work == lead || is_worth)
+            part->advice = advice_on(facts, division, part->work, &verdict->evidence);
+        if (division_is_removable(part->work))
+            verdict_try(verdict, part->advice, part->ceiling);
     }
     if (!division_is_removable(lead)) // behind what is known to save something
-        verdict_try(verdict, advice_on(facts, division, lead, &verdict->evidence), 0);
+        verdict_try(verdict, verdict->parts[0].advice, 0);
 }
 
 // What is advised often, and would be wrong here.
@@ -252,7 +262,7 @@ static bool judge_slow_rank(const struct verdict_facts *facts, struct division *
     lead_put_parts(facts, division, WORK_WAITING, verdict);
     verdict->number = VERDICT_SLOW_RANK;
     verdict->phase = slow->work == WORK_COMPUTING ? NULL : slow->phase;
-    rest_on_part(division, WORK_WAITING, evidence);
+    lead_rest_on(verdict, &verdict->parts[0], evidence);
     evidence_number(evidence, "rank", (uint64_t)slow->rank);
     evidence_text(evidence, "phase", slow->phase);
     verdict_say(&verdict->why, NOTE_SLOW_RANK);
@@ -265,9 +275,10 @@ static bool judge_slow_rank(const struct verdict_facts *facts, struct division *
 static void judge_warm_up(const struct verdict_facts *facts, const struct division *division,
                           struct verdict *verdict)
 {
+    const struct verdict_part computing = part_of(facts, division, WORK_COMPUTING);
     verdict->number = VERDICT_WARM_UP;
     lead_put_parts(facts, division, WORK_HOST, verdict);
-    rest_on_part(division, WORK_COMPUTING, &verdict->evidence);
+    lead_rest_on(verdict, &computing, &verdict->evidence);
     verdict_say(&verdict->why, NOTE_WARM_UP);
     verdict_try(verdict, NOTE_TRY_WARM, 0);
 }
@@ -285,14 +296,14 @@ void lead_judge(const struct verdict_facts *facts, struct division *division,
     if (judge_slow_rank(facts, division, verdict))
         return;
     const enum work_kind lead = division_lead(division, &is_several);
-    rest_on(facts, division, lead, verdict);
     lead_put_parts(facts, division, lead, verdict);
+    rest_on(facts, division, verdict);
     verdict->phase = phase_to_ask(facts, division, verdict);
     if (is_several) {
         verdict->number = VERDICT_SEVERAL;
         verdict_say(&verdict->why, NOTE_SEVERAL);
     } else {
-        say_why(facts, division, lead, verdict);
+        say_why(facts, division, verdict);
     }
     try_all(facts, division, lead, verdict);
     warn(division, lead, verdict);

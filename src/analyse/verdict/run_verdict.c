@@ -310,6 +310,15 @@ static void choose_ranks(const struct torch_report *torch, struct verdict_facts 
     }
 }
 
+static void judge_whole(const struct torch_report *torch, uint64_t ledger_ns,
+                        struct judged_part *parts, struct verdict_facts *facts)
+{
+    facts->slow = slow_rank_of(torch, ledger_ns);
+    facts->processor_wait_ns = torch->vitals.wait.ns;
+    facts->processor_of_ns = torch->vitals.wait.of_ns;
+    judge_loop(torch, parts, &facts->judged);
+}
+
 int run_verdict_make(struct run_report *report, struct gait_trace *trace)
 {
     const struct report_ledger *ledger = &report->ledger;
@@ -323,31 +332,33 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
                                   .gaps = report->gap_count,
                                   .is_disk_full = lost_to_full_disk(report),
                                   .has_samples = report->has_samples,
-                                  .in_run = steps_in_run(report),
                                   .has_torch = report->has_torch,
                                   .steps = steps->count,
                                   .open_steps = report->open_steps,
                                   .longest_rank = -1,
-                                  .busiest_rank = -1,
-                                  .spread = spread_of(report)};
-    struct torch_known known; // the facts point at it
+                                  .busiest_rank = -1};
+    struct torch_known known;                    // the facts point at it
+    const bool is_part = report->devices.chosen; // then what is told of a whole run is left out
     const size_t room = ledger->count + TORCH_MOST_PHASES + 2 + RUN_PART_COUNT;
     struct judged_part *parts = arena_take(&report->arena, room * sizeof *parts);
     if (!parts)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu phases", room);
+    if (!is_part) {
+        facts.in_run = steps_in_run(report);
+        facts.spread = spread_of(report);
+    }
     if (torch) {
         known = know(torch, trace);
         facts.torch = &known;
-        facts.slow = slow_rank_of(torch, ledger->total_ns);
-        facts.processor_wait_ns = torch->vitals.wait.ns;
-        facts.processor_of_ns = torch->vitals.wait.of_ns;
         judge_found(torch, parts, &facts.judged);
-        judge_loop(torch, parts, &facts.judged);
+        if (!is_part)
+            judge_whole(torch, ledger->total_ns, parts, &facts);
         choose_ranks(torch, &facts);
     } else {
         judge_marked(report, parts, &facts);
     }
-    facts.failure = failure_facts_find(trace);
+    if (!is_part)
+        facts.failure = failure_facts_find(trace);
     const int status = device_facts_find(report, trace, &facts);
     if (!status)
         verdict_make(&facts, &report->verdict);

@@ -12,13 +12,13 @@ enum {
     FEW = 5,          // fewer steps: how much they differ is not known
     LOST_PERCENT = 5, // more lost events than this: phases may be missing
     ONCE_PERCENT = 10,
-    TAIL_TIMES = 3,
     MOSTLY_PERCENT = 50, // less of the run in its loop: shares are about a part of it
 };
 
+// Rounded down: 9.8 % is not 10 % and more.
 unsigned verdict_percent(uint64_t part, uint64_t whole)
 {
-    return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
+    return whole ? (unsigned)((double)part * 100 / (double)whole) : 0;
 }
 
 void verdict_say(struct verdict_notes *notes, enum note note)
@@ -31,6 +31,15 @@ void verdict_try(struct verdict *verdict, enum note note, double ceiling)
 {
     if (note && verdict->try_count < VERDICT_MOST_TRIES)
         verdict->tries[verdict->try_count++] = (struct verdict_try){note, ceiling};
+}
+
+// Of several causes each is; where no processor was free, shares are nearly chance.
+bool verdict_is_beside(const struct verdict *verdict, size_t part)
+{
+    const struct verdict_part *told = &verdict->parts[part];
+    return (part || verdict->number == VERDICT_SEVERAL) &&
+           verdict->number != VERDICT_MACHINE_BUSY && told->work != WORK_COMPUTING &&
+           verdict_percent(told->ns, told->of_ns) >= WORTH_PERCENT;
 }
 
 // --- where nothing is judged -----------------------------------------------------------

@@ -133,12 +133,16 @@ enum {
     LEAD_PERCENT = 25,        // without it steps are a third faster: more than a flag brings
     WORTH_PERCENT = 10,       // runs on a machine in use differ by as much
     MOST_PERCENT = 50,
+    TAIL_TIMES = 3, // the median: a slow step
 };
 
 struct verdict_part {
     enum work_kind work;
     uint64_t ns, of_ns;
     double ceiling; // the time that steps may save at most without it; 0: it cannot be removed
+    enum note why, advice; // the clause that says so much; NOTE_NONE: it is not worth advice
+    const char *phase; // of the host: the largest phase of that kind; NULL: none is, or of devices
+    uint64_t phase_ns;
 };
 
 struct verdict_notes {
@@ -149,7 +153,8 @@ struct verdict_notes {
 struct verdict {
     enum verdict_number number;
     enum verdict_number front; // MACHINE_BUSY or IRREGULAR: a line above it; 0: none
-    enum verdict_base base;    // what all shares are of
+    enum verdict_base base;    // what all shares are of,
+    uint64_t steps;            // and of how many steps
     struct failure failure;
     struct verdict_part parts[WORK_KINDS]; // of what was judged: what leads, then the largest first
     size_t part_count;
@@ -171,6 +176,9 @@ struct verdict {
 unsigned verdict_percent(uint64_t part, uint64_t whole);
 void verdict_say(struct verdict_notes *notes, enum note note);
 void verdict_try(struct verdict *verdict, enum note note, double ceiling);
+
+// Whether that part is told beside the lead: from WORTH_PERCENT on, and not computing.
+bool verdict_is_beside(const struct verdict *verdict, size_t part);
 
 void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict);
 

@@ -266,35 +266,20 @@ static void put_whole_run(struct sheet *sheet, const struct run_report *report)
 
 // --- findings --------------------------------------------------------------------------
 
-// Without steps the verdict has said so already.
-static size_t first_finding(const struct run_report *report)
-{
-    const struct findings *findings = &report->torch->findings;
-    return !report->steps.count && findings->count &&
-           findings->rows[0].number == FINDING_NO_OPTIMIZER;
-}
-
-// The line about the run says as much.
-static bool is_of_run(const struct finding *finding)
-{
-    return finding->number == FINDING_SET_UP || finding->number == FINDING_AFTER;
-}
-
 // The first screen has a few of those that nothing else on it says.
 static void say_findings(struct sheet *sheet, const struct run_report *report)
 {
     const struct findings *findings = &report->torch->findings;
-    const size_t first = first_finding(report);
     size_t others = 0, seen = 0;
     char text[SENTENCE_BYTES];
-    for (size_t i = first; i < findings->count; i++)
-        others += !is_of_run(&findings->rows[i]);
-    if (findings->count <= first)
+    for (size_t i = 0; i < findings->count; i++)
+        others += !findings->rows[i].is_told;
+    if (!findings->count)
         return;
     sheet_fold(sheet, !others);
     sheet_section(sheet, "Findings", "");
-    for (size_t i = first; i < findings->count && i < MOST_FINDINGS; i++) {
-        const bool is_seen = !is_of_run(&findings->rows[i]) && seen < SCREEN_FINDINGS;
+    for (size_t i = 0; i < findings->count && i < MOST_FINDINGS; i++) {
+        const bool is_seen = !findings->rows[i].is_told && seen < SCREEN_FINDINGS;
         seen += is_seen;
         sentence_finding(&findings->rows[i], text, sizeof text);
         sheet_fold(sheet, !is_seen);

@@ -11,7 +11,7 @@ enum { KERNEL = 1, COMM, COPY, LAUNCH, DRIVER, STEP, OTHER_STEP, INPUT, SYNC, CO
 
 static const struct literal_site sites[] = {{"kernel", "k"},
                                             {"kernel", "ncclKernel"},
-                                            {"gpu_memcpy", "copy"},
+                                            {"gpu_memcpy", "Memcpy HtoD (Pageable -> Device)"},
                                             {"cuda_runtime", "launch"},
                                             {"cuda_driver", "launch"},
                                             {"user_annotation", "ProfilerStep#1"},
@@ -42,6 +42,10 @@ static void look(struct gait_trace *trace)
     is_u64(state[1 << LANE_COMM], 10000);
     is_u64(state[1 << LANE_COPY], 8000);
     is_u64(state[0], 2000 + 20000 + 20000 + 1000);
+    is_u64(made->small, 2); // of 5000 and of none; communication is no kernel of this kind
+    is_u64(made->small_ns, 5000);
+    is_u64(made->pageable, 1);
+    is_u64(made->pageable_ns, 8000);
     is_u64(idle[IDLE_GAP], 2000);
     is_u64(idle[IDLE_HOST_LATE], 15000 + 1000); // and the last: nothing was launched any more
     is_u64(idle[IDLE_LAUNCH], 5000);

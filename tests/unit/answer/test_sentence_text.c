@@ -18,10 +18,10 @@ TEST("sentence_text: figures stand in a sentence with their units")
     struct verdict verdict = {.number = VERDICT_INPUT_BOUND,
                               .base = BASE_LOOP,
                               .why = {{NOTE_TAKES_NAMED, NOTE_TAIL}, 2},
-                              .parts = {{WORK_INPUT, 41, 100, .41},
-                                        {WORK_COMPUTING, 30, 100, 0},
-                                        {WORK_SAVING, 20, 100, .2},
-                                        {WORK_LOGGING, 9, 100, .09}},
+                              .parts = {{.work = WORK_INPUT, .ns = 41, .of_ns = 100},
+                                        {.work = WORK_COMPUTING, .ns = 30, .of_ns = 100},
+                                        {.work = WORK_SAVING, .ns = 20, .of_ns = 100},
+                                        {.work = WORK_LOGGING, .ns = 9, .of_ns = 100}},
                               .part_count = 4};
     evidence_base(&verdict.evidence, "of", BASE_LOOP);
     evidence_ns(&verdict.evidence, "part_ns", 4100);
@@ -66,15 +66,35 @@ TEST("sentence_text: a small share has a digit more")
 
 TEST("sentence_text: a finding goes on with its clauses")
 {
-    struct finding finding = {.number = FINDING_INPUT, .more = {NOTE_IN_WORKERS}, .more_count = 1};
+    struct finding finding = {
+        .number = FINDING_INPUT, .more = {NOTE_TAKES, NOTE_SLOW_STEPS}, .more_count = 2};
+    const struct step_numbers steps = {2, {3, 7}};
     evidence_share(&finding.evidence, "share", 1, 2);
-    evidence_text(&finding.evidence, "of", "steady steps");
-    evidence_share(&finding.evidence, "collate_share", 1, 4);
-    evidence_count(&finding.evidence, "workers", 2);
+    evidence_base(&finding.evidence, "of", BASE_LOOP);
+    evidence_ns(&finding.evidence, "part_ns", 1000);
+    evidence_ns(&finding.evidence, "whole_ns", 2000);
+    evidence_work(&finding.evidence, "work", WORK_INPUT);
+    evidence_steps(&finding.evidence, &steps);
     sentence_finding(&finding, words, sizeof words);
     is_str(sentence_finding_id(&finding), "input_waits");
-    is_str(words, "waiting for input takes 50 % of the steady steps; collate takes 25 % of the "
-                  "work in 2 workers at a time");
+    is_str(words,
+           "waiting for input takes 50 % of the loop (1.00 us of 2.00 us); steps 3 and 7 took "
+           "three times as long or more");
+}
+
+TEST("sentence_text: of many steps three are named")
+{
+    static const char *const wanted[] = {"step 3", "steps 3 and 4", "steps 3, 4 and 5",
+                                         "steps 3, 4, 5 and 6", "steps 3, 4, 5 and 2 more"};
+    struct step_numbers steps = {.count = 0};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        struct evidence evidence = {.count = 0};
+        step_numbers_add(&steps, 3 + i);
+        evidence_steps(&evidence, &steps);
+        sentence_say(&evidence, NOTE_SLOW_STEPS, words, sizeof words);
+        ok(!strncmp(words + 2, wanted[i], strlen(wanted[i])));
+        ok(!strncmp(words + 2 + strlen(wanted[i]), " took", 5));
+    }
 }
 
 TEST("sentence_text: names of any length fit, and what has no figure is left out")
