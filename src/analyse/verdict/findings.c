@@ -57,6 +57,17 @@ static void tell_busy_machine(struct findings *findings, const struct run_report
         evidence_number(&finding->evidence, "rank", (uint64_t)wait->rank);
 }
 
+static void tell_missing_ranks(struct findings *findings, const struct run_report *report)
+{
+    if (!report->ranks_missing)
+        return;
+    struct finding *finding = add(findings, FINDING_MISSING_RANKS);
+    finding->is_told = true; // the first line says so
+    evidence_count(&finding->evidence, "here", report->ranks_here);
+    evidence_count(&finding->evidence, "missing", report->ranks_missing);
+    evidence_count(&finding->evidence, "ranks", report->ranks_here + report->ranks_missing);
+}
+
 static void tell_no_optimizer(struct findings *findings, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
@@ -420,6 +431,7 @@ void findings_make(struct findings *findings, const struct run_report *report)
 {
     findings->count = 0;
     tell_busy_machine(findings, report);
+    tell_missing_ranks(findings, report);
     tell_no_optimizer(findings, report);
     tell_parts(findings, report);
     tell_loading(findings, report);
