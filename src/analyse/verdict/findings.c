@@ -246,6 +246,7 @@ static void tell_tail(struct findings *findings, const struct run_report *report
     if (steady->count < FEW_STEPS || steady->max_ns / TAIL_TIMES < steady->p50_ns)
         return;
     struct finding *finding = add(findings, FINDING_SLOW_STEP);
+    finding->is_told = true; // the line about steps names it and its phase
     evidence_number(&finding->evidence, "step", steady->slowest);
     evidence_ns(&finding->evidence, "max_ns", (uint64_t)steady->max_ns);
     evidence_ns(&finding->evidence, "p50_ns", (uint64_t)steady->p50_ns);
