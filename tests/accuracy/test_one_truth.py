@@ -40,6 +40,11 @@ def told(request, build, tmp_path_factory):
     )
     answers = {command: ask(command, run) for command in COMMANDS}
     answers["breakdown"] = ask("breakdown", "--steps", run)
+    answers["activity"] = ask("breakdown", "--activity", run)["activity"]
+    answers["screens"] = [
+        subprocess.run([build / "gait", "report", *how, run], capture_output=True, text=True).stdout
+        for how in ([], ["--format", "md"], ["--format", "html"])
+    ]
     answers["trace-diff"] = ask("trace-diff", run, run)
     return answers
 
@@ -127,6 +132,63 @@ def test_ledgers(told):
             of_steps = {name: ns for name, ns in host.items() if name in phases}
             assert of_steps == {name: ns for name, ns in phases.items() if ns}
             assert set(host) - set(of_steps) <= {"between"}
+
+
+WORK_OF = {  # the part of the verdict that a part of a ledger is in
+    "computing": "compute", "communication": "comm", "copies": "copies", "input": "input",
+    "blocking": "sync",
+}  # fmt: skip
+
+
+def by_work(parts):
+    """Waiting for peers is communication, and what the verdict says of idle time is one sum."""
+    made = collections.Counter()
+    for name, ns in parts:
+        name = "comm" if name == "peers" else name
+        made["idle" if name in ("host", "sync", "unknown") else name] += ns
+    return {name: ns for name, ns in made.items() if ns}
+
+
+@of_traces
+def test_the_verdict_divides_the_step_that_all_others_tell(told):
+    report = told["report"]
+    ranks = {row["rank"]: row for row in report["verdict_ranks"]}
+    parts = by_work((part["id"], part["ns"]) for part in report["verdict_parts"])
+    assert {part["base"] for part in report["verdict_parts"]} <= {report["verdict_base"]}
+    for part in report["verdict_parts"]:
+        assert part["share"] == part["ns"] / part["of_ns"]
+    if report["verdict_base"] != "step" or not parts:
+        return
+    assert sum(parts.values()) == report["verdict_parts"][0]["of_ns"]
+    judged = []
+    for row in told["steps"]["ledgers"]:
+        works = [(WORK_OF.get(part["id"], "host"), part["ns"]) for part in row["device"] or []]
+        if row["rank"] in ranks and works:
+            judged.append(by_work(works))
+            idle = [ns for name, ns in judged[-1].items() if name in ("idle", "input")]
+            assert ranks[row["rank"]]["step_ns"] == row["total_ns"] // row["steps"]
+            assert ranks[row["rank"]]["idle_ns"] == sum(idle) // row["steps"]
+            idle_of = (row["rank"], "idle", "turn")
+            cells = [
+                one["ns"]
+                for one in told["activity"]
+                if (one["rank"], one["state"], one["base"]) == idle_of
+            ]
+            assert sum(cells) == sum(idle)
+    assert parts in judged
+
+
+def numbers_of(text):
+    """What people read of the lead and its parts: "33 % of a step (59.3 ms of 178 ms)"."""
+    return re.findall(r"[\d.]+ %|[\d.]+ [mnu]?s\b", re.sub(r"<[^>]*>", "", text))
+
+
+@of_traces
+def test_people_read_one_verdict(told):
+    lead = numbers_of(told["report"]["verdict"].partition(": ")[2])
+    for screen in told["screens"]:
+        begin = " ".join(screen.split()).replace("&lt;", "<")
+        assert all(number in begin for number in lead)
 
 
 def ledgers_of(gait, *words):
