@@ -3,39 +3,24 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "analyse/job/job_files.h"
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
-#include "base/fail.h"
 #include "base/json_reader.h"
 #include "base/units.h"
-#include "load/run.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_TWICE = 4 }; // files that are named: a folder of windows has hundreds of one rank
 
-// A file of an imported job, by its rank.
-struct rank_file {
-    int64_t rank;
-    const char *source; // as JSON
-};
-
-static int compare_files(const void *left, const void *right)
+static void say_same_ranks(struct sheet *sheet, const struct job_files *job, bool is_front)
 {
-    const struct rank_file *a = left, *b = right;
-    return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank)
-                              : strcmp(a->source, b->source);
-}
-
-static void say_same_ranks(struct sheet *sheet, const struct rank_file *files, size_t count,
-                           bool is_front)
-{
+    const struct job_file *files = job->rows;
     const enum say how = is_front ? SAY_ALERT : SAY_ITEM;
     char text[1000];
     size_t said = 0;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 1; i < job->count; i++) {
         // processes of one file have its rank
         if (files[i].rank != files[i - 1].rank || !strcmp(files[i].source, files[i - 1].source) ||
             said++ >= MOST_TWICE)
@@ -51,10 +36,11 @@ static void say_same_ranks(struct sheet *sheet, const struct rank_file *files, s
     sheet_say(sheet, how, text);
 }
 
-static void say_missing(struct sheet *sheet, size_t here, double world, bool is_front)
+static void say_missing(struct sheet *sheet, const struct job_files *job, bool is_front)
 {
     char text[100];
-    snprintf(text, sizeof text, "%zu of %.0f %sare here", here, world, is_front ? "ranks " : "");
+    snprintf(text, sizeof text, "%zu of %" PRIu64 " %sare here", job->ranks,
+             job->ranks + job->missing, is_front ? "ranks " : "");
     if (is_front)
         sheet_say(sheet, SAY_ALERT, text);
     else
@@ -128,29 +114,15 @@ static void say_unlike(struct sheet *sheet, const struct gait_trace *trace, bool
 
 int rank_gaps_say(struct sheet *sheet, const struct gait_trace *trace, bool is_front)
 {
-    const uint32_t shards = gait_trace_shard_count(trace);
-    struct rank_file *files = calloc((size_t)shards + 1, sizeof *files);
-    size_t count = 0, ranks = 0;
-    double world = 0;
-    if (!files)
-        return fail(GAIT_ERR_MEMORY, "no memory for %" PRIu32 " ranks", shards);
-    for (uint32_t i = 0; i < shards; i++) {
-        const char *source = gait_trace_metadata(trace, i, meta.source);
-        const char *info = gait_trace_metadata(trace, i, "trace.distributedInfo");
-        struct gait_shard_info shard;
-        const double size = info ? json_member_count(info, "world_size") : 0;
-        world = size > world ? size : world;
-        if (source && !gait_trace_shard(trace, i, &shard) && shard.rank >= 0)
-            files[count++] = (struct rank_file){shard.rank, source};
-    }
-    qsort(files, count, sizeof *files, compare_files);
-    for (size_t i = 0; i < count; i++)
-        ranks += !i || files[i].rank != files[i - 1].rank;
-    if (count && (double)ranks < world && !trace->run.is_of_some_ranks)
-        say_missing(sheet, ranks, world, is_front);
-    say_same_ranks(sheet, files, count, is_front);
+    struct job_files files;
+    const int status = job_files_init(&files, trace);
+    if (status)
+        return status;
+    if (files.missing)
+        say_missing(sheet, &files, is_front);
+    say_same_ranks(sheet, &files, is_front);
     say_unlike(sheet, trace, is_front);
-    free(files);
+    job_files_finish(&files);
     return GAIT_OK;
 }
 

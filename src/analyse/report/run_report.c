@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/job/job_files.h"
 #include "analyse/ledger/run_ledger.h"
 #include "analyse/report/torch_report.h"
 #include "analyse/verdict/run_verdict.h"
@@ -120,6 +121,18 @@ static void read_metadata(struct run_report *report, const struct gait_trace *tr
         if (bytes < 1e18 && bytes > (double)report->memory_peak_bytes)
             report->memory_peak_bytes = (uint64_t)bytes;
     }
+}
+
+static int read_files(struct run_report *report, const struct gait_trace *trace)
+{
+    struct job_files files;
+    const int status = job_files_init(&files, trace);
+    if (status)
+        return status;
+    report->ranks_here = files.ranks;
+    report->ranks_missing = files.missing;
+    job_files_finish(&files);
+    return GAIT_OK;
 }
 
 static bool is_worker(const struct gait_track_info *info)
@@ -338,6 +351,8 @@ int run_report_make_part(struct run_report *report, struct gait_trace *trace,
     recorded_steps_begin(&report->devices.turns.recorded, chosen);
     int status = read_shards(report, trace);
     read_metadata(report, trace);
+    if (!status)
+        status = read_files(report, trace);
     if (!status)
         status = read_threads(report, trace);
     if (!status)

@@ -75,11 +75,12 @@ struct run_report {
     struct device_run devices;  // with the ledger of each rank's turns
     struct judged_rank *judged; // what the verdict knows of each rank with devices
     size_t judged_count;
-    struct energy_run energy;         // of devices that `gait run` read
-    uint32_t shard_count, rank_count; // ranks that made steps
-    uint32_t process_count;           // without gait's own that took samples
-    bool has_samples;                 // it did
-    int64_t start_ns, wall_ns;        // from the first start to the last end
+    struct energy_run energy;           // of devices that `gait run` read
+    uint32_t shard_count, rank_count;   // ranks that made steps
+    uint64_t ranks_here, ranks_missing; // of an imported job
+    uint32_t process_count;             // without gait's own that took samples
+    bool has_samples;                   // it did
+    int64_t start_ns, wall_ns;          // from the first start to the last end
     uint64_t events, dropped;
     uint32_t damage_count; // places that cannot be read
     uint32_t gap_count;    // of these, files and parts of files that lack what was in them

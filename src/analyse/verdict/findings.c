@@ -57,6 +57,17 @@ static void tell_busy_machine(struct findings *findings, const struct run_report
         evidence_number(&finding->evidence, "rank", (uint64_t)wait->rank);
 }
 
+static void tell_missing_ranks(struct findings *findings, const struct run_report *report)
+{
+    if (!report->ranks_missing)
+        return;
+    struct finding *finding = add(findings, FINDING_MISSING_RANKS);
+    finding->is_told = true; // the first line says so
+    evidence_count(&finding->evidence, "here", report->ranks_here);
+    evidence_count(&finding->evidence, "missing", report->ranks_missing);
+    evidence_count(&finding->evidence, "ranks", report->ranks_here + report->ranks_missing);
+}
+
 static void tell_no_optimizer(struct findings *findings, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
@@ -235,6 +246,7 @@ static void tell_tail(struct findings *findings, const struct run_report *report
     if (steady->count < FEW_STEPS || steady->max_ns / TAIL_TIMES < steady->p50_ns)
         return;
     struct finding *finding = add(findings, FINDING_SLOW_STEP);
+    finding->is_told = true; // the line about steps names it and its phase
     evidence_number(&finding->evidence, "step", steady->slowest);
     evidence_ns(&finding->evidence, "max_ns", (uint64_t)steady->max_ns);
     evidence_ns(&finding->evidence, "p50_ns", (uint64_t)steady->p50_ns);
@@ -420,6 +432,7 @@ void findings_make(struct findings *findings, const struct run_report *report)
 {
     findings->count = 0;
     tell_busy_machine(findings, report);
+    tell_missing_ranks(findings, report);
     tell_no_optimizer(findings, report);
     tell_parts(findings, report);
     tell_loading(findings, report);

@@ -103,7 +103,10 @@ TEST("findings: of devices they are of a step, of the rank that is judged")
     is_u64(row(waits, "whole_ns").number, 100);
     is_u64(row(waits, "of").number, BASE_STEP);
     is_u64(row(waits, "rank").number, 7);
-    ok(!find(made, FINDING_UNEVEN_RANKS));
+    ok(!find(made, FINDING_UNEVEN_RANKS) && !find(made, FINDING_MISSING_RANKS));
+    made->report.ranks_here = 2;
+    made->report.ranks_missing = 6;
+    is_u64(row(find(made, FINDING_MISSING_RANKS), "ranks").number, 8);
     ranks[0].own_ns = 90; // a tenth less is what machines in use differ by
     ranks[1].own_ns = 99;
     ok(!find(made, FINDING_UNEVEN_RANKS));

@@ -110,6 +110,9 @@ TEST("verdict: several parts that are more than computing lead together, named o
     const struct named fewer[] = {
         {"load_batch", 240}, {"save", 90}, {"forward", 400}, {"plot", 270}};
     is_int(judge(fewer, 4, 100).number, VERDICT_COMPUTE_BOUND);
+    const struct named less[] = {
+        {"load_batch", 240}, {"save", 100}, {"forward", 400}, {"plot", 260}};
+    is_int(judge(less, 4, 100).number, VERDICT_COMPUTE_BOUND);
 }
 
 TEST("verdict: a tenth is told beside the main thing, and what to do about it first")
