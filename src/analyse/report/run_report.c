@@ -110,12 +110,26 @@ static int read_ignored(struct run_report *report, const struct gait_trace *trac
     return status;
 }
 
+// Whether the file that an imported shard was made from lacks its end.
+static bool is_cut(const char *import)
+{
+    struct json_token repairs;
+    if (!import || json_member(import, "repairs", &repairs) != JSON_OBJECT)
+        return false;
+    const char *counts = strchr((const char *)repairs.key.bytes, '{');
+    return counts && json_member_count(counts, "truncated") > 0;
+}
+
 static void read_metadata(struct run_report *report, const struct gait_trace *trace)
 {
     report->has_torch = torch_report_concerns(trace);
     report->is_imported = report->shard_count > 0;
     for (uint32_t i = 0; i < report->shard_count; i++) {
-        report->is_imported = report->is_imported && gait_trace_metadata(trace, i, meta.import);
+        const char *import = gait_trace_metadata(trace, i, meta.import);
+        const char *source = gait_trace_metadata(trace, i, meta.source);
+        report->is_imported = report->is_imported && import;
+        if (is_cut(import) && !report->cut_trace)
+            report->cut_trace = source ? source : "";
         const char *noted = gait_trace_metadata(trace, i, meta.memory_peak);
         const double bytes = json_member_count(noted, "rss_bytes");
         if (bytes < 1e18 && bytes > (double)report->memory_peak_bytes)

@@ -69,6 +69,7 @@ struct run_report {
     struct arena arena;
     struct torch_report *torch; // NULL: no PyTorch run
     bool is_imported;           // all of it is of other tools
+    const char *cut_trace;      // the file of one that ends before it is complete; NULL: none
     bool has_torch;             // a process imported it, whatever it did with it
     uint64_t memory_peak_bytes; // the largest that a process noted; 0: none did
     struct process_lives lives;

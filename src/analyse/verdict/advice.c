@@ -80,9 +80,12 @@ static enum note on_computing(const struct verdict_facts *facts)
 }
 
 // Larger batches take memory: without a word on how much there is they are no advice.
-static enum note on_small_ops(const struct torch_known *torch, struct evidence *evidence)
+// They take as much more of what is waited for.
+static enum note on_small_ops(const struct torch_known *torch, const struct division *division,
+                              struct evidence *evidence)
 {
-    if (!torch->resident_bytes)
+    if (!torch->resident_bytes ||
+        verdict_percent(division->by_work[WORK_INPUT], division->total_ns) >= WORTH_PERCENT)
         return torch->is_compiled ? NOTE_TRY_LARGER_OPS : NOTE_TRY_LARGER_OPS_COMPILE;
     evidence_bytes(evidence, "resident_bytes", torch->resident_bytes);
     return torch->is_compiled ? NOTE_TRY_LARGER_BATCHES : NOTE_TRY_LARGER_BATCHES_COMPILE;
@@ -105,7 +108,7 @@ enum note advice_on(const struct verdict_facts *facts, const struct division *di
     case WORK_COMPUTING:
         return on_computing(facts);
     case WORK_HOST:
-        return division->is_device ? NOTE_TRY_HOST : on_small_ops(facts->torch, evidence);
+        return division->is_device ? NOTE_TRY_HOST : on_small_ops(facts->torch, division, evidence);
     case WORK_PYTHON:
     case WORK_BLOCKED:
     case WORK_UNKNOWN:

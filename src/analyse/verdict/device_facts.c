@@ -192,6 +192,7 @@ static void choose(struct judged_rank *ranks, size_t count, struct verdict_facts
         longest = rank->step_ns > longest->step_ns ? rank : longest;
         busiest = rank->own_ns > busiest->own_ns ? rank : busiest;
     }
+    facts->device_ranks = count;
     facts->longest_rank = longest->rank;
     facts->busiest_rank = busiest->rank;
     facts->devices = longest->judged;

@@ -60,6 +60,7 @@ static void ask(struct search *search, uint32_t index)
     failure->shard = index;
     failure->rank = shard.rank;
     failure->is_broken_off = witness == BROKE_OFF;
+    failure->has_exception = gait_trace_metadata(search->trace, index, meta.failure) != NULL;
     failure->code = outcome.code;
     failure->signal = outcome.signal;
 }

@@ -352,6 +352,7 @@ static void tell_uneven_ranks(struct findings *findings, const struct run_report
         percent(most->own_ns - least->own_ns, most->own_ns) < WORTH_PERCENT)
         return;
     struct finding *finding = add(findings, FINDING_UNEVEN_RANKS);
+    finding->is_told = true; // the table of ranks shows it
     evidence_number(&finding->evidence, "rank", (uint64_t)most->rank);
     evidence_ns(&finding->evidence, "own_ns", most->own_ns);
     evidence_number(&finding->evidence, "least_rank", (uint64_t)least->rank);

@@ -190,7 +190,8 @@ static void try_all(const struct verdict_facts *facts, const struct division *di
 }
 
 // What is advised often, and would be wrong here.
-static void warn(const struct division *division, enum work_kind lead, struct verdict *verdict)
+static void warn(const struct verdict_facts *facts, const struct division *division,
+                 enum work_kind lead, struct verdict *verdict)
 {
     struct evidence *evidence = &verdict->evidence;
     const unsigned computing = percent_of(division, WORK_COMPUTING);
@@ -204,6 +205,8 @@ static void warn(const struct division *division, enum work_kind lead, struct ve
     }
     const bool is_for_more =
         division->has_small_ops && percent_of(division, WORK_HOST) >= WORTH_PERCENT;
+    if (division->is_device && facts->device_ranks == 1 && lead == WORK_PEERS)
+        verdict_say(&verdict->but, NOTE_ONE_RANK);
     if (lead == WORK_COMPUTING || lead == WORK_UNKNOWN || lead == WORK_HOST ||
         lead == WORK_WAITING || computing >= MOST_PERCENT || is_for_more)
         return;
@@ -279,6 +282,7 @@ static void judge_warm_up(const struct verdict_facts *facts, const struct divisi
     verdict->number = VERDICT_WARM_UP;
     lead_put_parts(facts, division, WORK_HOST, verdict);
     lead_rest_on(verdict, &computing, &verdict->evidence);
+    evidence_count(&verdict->evidence, "steps", division->steps);
     verdict_say(&verdict->why, NOTE_WARM_UP);
     verdict_try(verdict, NOTE_TRY_WARM, 0);
 }
@@ -306,5 +310,5 @@ void lead_judge(const struct verdict_facts *facts, struct division *division,
         say_why(facts, division, verdict);
     }
     try_all(facts, division, lead, verdict);
-    warn(division, lead, verdict);
+    warn(facts, division, lead, verdict);
 }

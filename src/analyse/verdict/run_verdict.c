@@ -285,6 +285,7 @@ static struct step_spread spread_of(const struct run_report *report)
                                  .far = steps->far,
                                  .far_ns = (uint64_t)steps->far_ns,
                                  .total_ns = (uint64_t)report->steps.total_ns,
+                                 .told = steps->count,
                                  .count = report->steps.count};
     if (torch) {
         const unsigned phase = torch->slowest_phase;
@@ -332,6 +333,8 @@ int run_verdict_make(struct run_report *report, struct gait_trace *trace)
                                   .gaps = report->gap_count,
                                   .is_disk_full = lost_to_full_disk(report),
                                   .has_samples = report->has_samples,
+                                  .is_cut = report->cut_trace != NULL,
+                                  .is_imported = report->is_imported,
                                   .has_torch = report->has_torch,
                                   .steps = steps->count,
                                   .open_steps = report->open_steps,

@@ -3,6 +3,7 @@
 // (lead.c); in front of it what makes all figures doubtful, behind it what else to know.
 #include "analyse/verdict/verdict.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "analyse/verdict/division.h"
@@ -10,6 +11,7 @@
 
 enum {
     FEW = 5,          // fewer steps: how much they differ is not known
+    FIRST_TIMES = 3,  // the others; a warm-up is at least as much longer
     LOST_PERCENT = 5, // more lost events than this: phases may be missing
     ONCE_PERCENT = 10,
     MOSTLY_PERCENT = 50, // less of the run in its loop: shares are about a part of it
@@ -61,9 +63,10 @@ static void judge_without_steps(const struct verdict_facts *facts, struct verdic
     if (facts->open_steps)
         evidence_count(&verdict->evidence, "open_steps", facts->open_steps);
     verdict_try(verdict,
-                facts->open_steps  ? NOTE_TRY_NEXT_STEP
-                : facts->has_torch ? NOTE_TRY_STEP
-                                   : NOTE_TRY_STEPS,
+                facts->open_steps    ? NOTE_TRY_NEXT_STEP
+                : facts->is_imported ? NOTE_TRY_PROFILER_STEP
+                : facts->has_torch   ? NOTE_TRY_STEP
+                                     : NOTE_TRY_STEPS,
                 0);
     if (most) {
         evidence_text(&verdict->evidence, "phase", most->name);
@@ -79,7 +82,7 @@ static bool judge_failure(const struct verdict_facts *facts, struct verdict *ver
     static const enum note words[2][2] = {{NOTE_FAILED_CODE_EARLY, NOTE_FAILED_CODE},
                                           {NOTE_FAILED_SIGNAL_EARLY, NOTE_FAILED_SIGNAL}};
     const struct failure *failure = &facts->failure;
-    if (!failure->is_known)
+    if (!failure->is_known || failure->signal == SIGINT)
         return false;
     verdict->number = VERDICT_FAILED;
     evidence_number(&verdict->evidence, failure->signal ? "signal" : "code",
@@ -97,7 +100,8 @@ static bool judge_failure(const struct verdict_facts *facts, struct verdict *ver
                                    : failure->is_broken_off ? NOTE_FAILED_RANK_BROKE_OFF
                                                             : NOTE_FAILED_RANK);
     }
-    verdict_try(verdict, NOTE_TRY_ERROR, 0);
+    if (!failure->has_exception) // which says more
+        verdict_try(verdict, failure->signal == SIGKILL ? NOTE_TRY_KILLED : NOTE_TRY_ERROR, 0);
     return true;
 }
 
@@ -124,7 +128,8 @@ static bool judge_first_only(const struct verdict_facts *facts, struct verdict *
     const struct step_spread *spread = &facts->spread;
     if (facts->devices.total_ns || spread->count < 2 || spread->count >= FEW ||
         spread->first_ns > spread->total_ns ||
-        verdict_percent(spread->first_ns, spread->total_ns) < MOST_PERCENT)
+        verdict_percent(spread->first_ns, spread->total_ns) < MOST_PERCENT ||
+        spread->first_ns / 2 < (spread->total_ns - spread->first_ns) / (spread->count - 1))
         return false;
     verdict->number = VERDICT_WARM_UP;
     evidence_count(&verdict->evidence, "steps", spread->count);
@@ -135,11 +140,12 @@ static bool judge_first_only(const struct verdict_facts *facts, struct verdict *
     return true;
 }
 
-static void judge_without_device_rows(struct verdict *verdict)
+// A profiler writes the rows of devices last.
+static void judge_without_device_rows(const struct verdict_facts *facts, struct verdict *verdict)
 {
     verdict->number = VERDICT_NO_DEVICE_ROWS;
     verdict_say(&verdict->why, NOTE_NO_DEVICE_ROWS);
-    verdict_try(verdict, NOTE_TRY_DEVICE_ROWS, 0);
+    verdict_try(verdict, facts->is_cut ? NOTE_TRY_COPY : NOTE_TRY_DEVICE_ROWS, 0);
 }
 
 // --- in front of the lead --------------------------------------------------------------
@@ -167,8 +173,10 @@ static bool tell_busy_machine(const struct verdict_facts *facts, struct verdict 
     for (size_t i = verdict->why.count - 1; i; i--)
         verdict->why.notes[i] = verdict->why.notes[i - 1];
     verdict->why.notes[0] = NOTE_MACHINE_BUSY;
+    verdict->try_count += verdict->try_count < VERDICT_MOST_TRIES;
+    for (size_t i = verdict->try_count - 1; i; i--)
+        verdict->tries[i] = verdict->tries[i - 1];
     verdict->tries[0] = (struct verdict_try){NOTE_TRY_QUIET, 0};
-    verdict->try_count = 1;
     verdict->not .count = 0;
     return true;
 }
@@ -205,7 +213,7 @@ static void tell_few(const struct verdict_facts *facts, struct verdict *verdict)
         verdict_say(&verdict->but, NOTE_NO_STEPS_MARKED);
     if (!steps || steps + (is_steady && !is_device) >= FEW)
         return;
-    if (steps > 1 && facts->spread.count >= steps && facts->spread.least_ns > 0) {
+    if (steps > 1 && facts->spread.told >= steps && facts->spread.least_ns > 0) {
         evidence_ns(&verdict->evidence, "least", (uint64_t)facts->spread.least_ns);
         evidence_ns(&verdict->evidence, "most", (uint64_t)facts->spread.max_ns);
         verdict_say(&verdict->but, NOTE_FEW_SPREAD);
@@ -214,6 +222,7 @@ static void tell_few(const struct verdict_facts *facts, struct verdict *verdict)
     }
 }
 
+// For those who look: the line about steps shows it to people.
 static void tell_tail(const struct step_spread *spread, struct verdict *verdict)
 {
     if (spread->p50_ns <= 0 ||
@@ -222,8 +231,20 @@ static void tell_tail(const struct step_spread *spread, struct verdict *verdict)
     evidence_number(&verdict->evidence, "slowest", spread->slowest);
     evidence_times(&verdict->evidence, "slowest_times",
                    (double)spread->max_ns / (double)spread->p50_ns);
-    if (verdict->front != VERDICT_IRREGULAR)
-        verdict_say(&verdict->but, NOTE_TAIL);
+}
+
+// A warm-up that is in the figures, where it is a tenth of them.
+static void tell_first(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const struct step_spread *spread = &facts->spread;
+    const uint64_t usual_ns = spread->p50_ns > 0 ? (uint64_t)spread->p50_ns : 0;
+    if (facts->devices.is_window || spread->count < FEW || !usual_ns ||
+        spread->first_ns / FIRST_TIMES < usual_ns ||
+        verdict_percent(spread->first_ns - usual_ns, spread->total_ns) < WORTH_PERCENT)
+        return;
+    evidence_ns(&verdict->evidence, "first_ns", spread->first_ns);
+    evidence_ns(&verdict->evidence, "usual_ns", usual_ns);
+    verdict_say(&verdict->but, NOTE_FIRST_IN);
 }
 
 // Worth a word where it took as long as what is judged needs for a remedy.
@@ -241,10 +262,12 @@ static void tell_once(const struct verdict_facts *facts, struct verdict *verdict
 static void tell_outside(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct steps_in_run *in_run = &facts->in_run;
+    const bool is_part = verdict->base == BASE_LOOP && facts->judged.total_ns < in_run->loop_ns;
+    const uint64_t loop_ns = is_part ? facts->judged.total_ns : in_run->loop_ns;
     if (!facts->steps || !in_run->run_ns ||
-        verdict_percent(in_run->loop_ns, in_run->run_ns) >= MOSTLY_PERCENT)
+        verdict_percent(loop_ns, in_run->run_ns) >= MOSTLY_PERCENT)
         return;
-    evidence_share(&verdict->evidence, "run_share", in_run->loop_ns, in_run->run_ns);
+    evidence_share(&verdict->evidence, "run_share", loop_ns, in_run->run_ns);
     evidence_ns(&verdict->evidence, "run_ns", in_run->run_ns);
     verdict_say(&verdict->but, NOTE_LITTLE_IN_LOOP);
 }
@@ -273,8 +296,19 @@ static void judge_parts(const struct verdict_facts *facts, struct verdict *verdi
         tell_few(facts, verdict);
     else
         verdict_say(&verdict->but, NOTE_NO_STEPS_MARKED);
-    if (!division.is_device)
+    if (division.is_device)
+        tell_first(facts, verdict);
+    else
         tell_once(facts, verdict);
+}
+
+// Whoever presses Ctrl-C has seen enough: what there is, is judged.
+static void tell_interrupt(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    if (!facts->failure.is_known || facts->failure.signal != SIGINT)
+        return;
+    evidence_count(&verdict->evidence, "steps_made", facts->steps);
+    verdict_say(&verdict->but, NOTE_INTERRUPTED);
 }
 
 // Of a program that ended well and lost nothing.
@@ -282,7 +316,7 @@ static void judge_work(const struct verdict_facts *facts, struct verdict *verdic
 {
     const bool has_device = facts->devices.total_ns;
     if (!has_device && facts->lacks_device_rows) {
-        judge_without_device_rows(verdict);
+        judge_without_device_rows(facts, verdict);
     } else if (!has_device && !facts->steps && facts->gaps) {
         judge_rest(facts, verdict);
     } else if (!has_device && !facts->steps) {
@@ -320,5 +354,6 @@ void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict
         verdict_try(ret_verdict, NOTE_TRY_RECORD, 0);
     } else if (!judge_lost(facts, made, ret_verdict)) {
         judge_work(facts, ret_verdict);
+        tell_interrupt(facts, ret_verdict);
     }
 }

@@ -37,6 +37,7 @@ struct step_spread {
     uint64_t far, far_ns, total_ns;   // a few that hold so much beyond the median; of all steps
     enum work_kind slowest_work;      // most of the longest
     uint64_t count, first_ns;         // of all steps; of the first one
+    uint64_t told;                    // of so many of them are least, p50 and most
 };
 
 // Where one rank makes the others wait.
@@ -65,6 +66,7 @@ struct failure {
     int64_t rank;          // its rank, or -1
     bool is_broken_off;    // it ended without a word
     int64_t broken_rank;   // one that ended so, or -1
+    bool has_exception;    // its type and text are on record
 };
 
 // What is known of a PyTorch run besides.
@@ -112,6 +114,7 @@ struct verdict_facts {
     uint64_t steps, open_steps; // open: begun and never ended
     struct failure failure;
     struct device_judged devices;
+    size_t device_ranks;    // ranks with devices on record
     bool lacks_device_rows; // launches are on record, and nothing of devices
     uint64_t processor_wait_ns, processor_of_ns;
     struct judged judged;
@@ -121,6 +124,8 @@ struct verdict_facts {
     struct slow_rank slow;              // of ranks that wait for each other
     int64_t longest_rank, busiest_rank; // which has the longest steps, the most work of its own; -1
     struct steps_in_run in_run;
+    bool is_cut;                     // files of other tools lack their end
+    bool is_imported;                // all of it is of other tools
     bool has_torch;                  // it was imported, whatever was done with it
     const struct torch_known *torch; // its phases are found, not marked; NULL: another run
 };

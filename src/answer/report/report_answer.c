@@ -85,6 +85,18 @@ static void say_gaps(const struct making *making)
     }
 }
 
+static void say_cut(const struct making *making)
+{
+    const char *source = making->report->cut_trace;
+    char text[600];
+    if (!source)
+        return;
+    snprintf(text, sizeof text,
+             "the trace %.400s ends before it is complete: all below is of the part that is there",
+             source);
+    sheet_say(making->sheet, SAY_ALERT, text);
+}
+
 static void put_ignored(const struct making *making)
 {
     static const struct column columns[] = {{.key = "pid"}, {.key = "text"}};
@@ -625,6 +637,7 @@ static int put_all(const struct making *making)
     rank_gaps_say_steps(making->sheet, report);
     report_ends_say(making->sheet, making->report, making->trace);
     say_gaps(making);
+    say_cut(making);
     say_ignored(making);
     put_verdict(making);
     report_ends_list(making->sheet, making->trace);

@@ -20,6 +20,7 @@
 enum {
     MOST_ENDS = 3,
     MOST_FAILURE = 100000, // bytes of a text in it
+    SHORT_FAILURE = 300,   // of them on a screen
 };
 
 // What `gait run` noted of a process that did not end well, in words.
@@ -113,7 +114,32 @@ static const char *failure_text(const char *failure, const char *key, struct buf
     return is_read ? (const char *)room->bytes : "";
 }
 
-// "RuntimeError: shapes do not fit, at train.py:7 in forward"
+// What a screen has of a text of any length: one line, without what steers a terminal.
+static void put_short(FILE *out, const char *text)
+{
+    size_t count = 0;
+    bool is_blank = false;
+    for (; *text && count < SHORT_FAILURE; text++) {
+        const unsigned char byte = (unsigned char)*text;
+        if (byte == 0x1b && text[1] == '[') { // to its letter
+            text += 2 + strspn(text + 2, "0123456789;");
+            if (!*text)
+                break;
+            continue;
+        }
+        if (byte > ' ') {
+            count += fprintf(out, "%s%c", is_blank && count ? " " : "", byte) > 1 ? 2 : 1;
+            is_blank = false;
+        }
+        is_blank = is_blank || byte <= ' ';
+    }
+    while (((unsigned char)*text & 0xc0) == 0x80) // the rest of a character
+        fputc(*text++, out);
+    if (*text)
+        fputs(" ...", out);
+}
+
+// "RuntimeError: shapes do not fit", and "at train.py:7 in forward"
 static void say_exception(struct sheet *sheet, const char *failure)
 {
     struct buffer type, text, file, function;
@@ -121,6 +147,7 @@ static void say_exception(struct sheet *sheet, const char *failure)
     static const char *const keys[] = {"type", "text", "file", "function"};
     const char *words[4];
     char line[40] = "", *sentence = NULL;
+    size_t bytes;
     double number;
     for (size_t i = 0; i < 4; i++) {
         buffer_init(buffers[i], MOST_FAILURE);
@@ -128,10 +155,20 @@ static void say_exception(struct sheet *sheet, const char *failure)
     }
     if (json_member_real(failure, "line", &number))
         snprintf(line, sizeof line, ":%.0f", number);
-    if (asprintf(&sentence, "%s%s%s%s%s%s%s%s", words[0], *words[1] ? ": " : "", words[1],
-                 *words[2] ? "; at " : "", words[2], line, *words[3] ? " in " : "", words[3]) > 0)
+    FILE *out = open_memstream(&sentence, &bytes);
+    if (out) {
+        put_short(out, words[0]);
+        fputs(*words[1] ? ": " : "", out);
+        put_short(out, words[1]);
+        if (!fclose(out))
+            sheet_say(sheet, SAY_ITEM, sentence);
+        free(sentence);
+    }
+    if (*words[2] &&
+        asprintf(&sentence, "at %s%s%s%s", words[2], line, *words[3] ? " in " : "", words[3]) > 0) {
         sheet_say(sheet, SAY_ITEM, sentence);
-    free(sentence);
+        free(sentence);
+    }
     for (size_t i = 0; i < 4; i++)
         buffer_finish(buffers[i]);
 }

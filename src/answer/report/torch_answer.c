@@ -270,6 +270,7 @@ static void put_whole_run(struct sheet *sheet, const struct run_report *report)
 static void say_findings(struct sheet *sheet, const struct run_report *report)
 {
     const struct findings *findings = &report->torch->findings;
+    const size_t most = report->rank_count > 1 ? SCREEN_FINDINGS - 1 : SCREEN_FINDINGS;
     size_t others = 0, seen = 0;
     char text[SENTENCE_BYTES];
     for (size_t i = 0; i < findings->count; i++)
@@ -279,7 +280,7 @@ static void say_findings(struct sheet *sheet, const struct run_report *report)
     sheet_fold(sheet, !others);
     sheet_section(sheet, "Findings", "");
     for (size_t i = 0; i < findings->count && i < MOST_FINDINGS; i++) {
-        const bool is_seen = !findings->rows[i].is_told && seen < SCREEN_FINDINGS;
+        const bool is_seen = !findings->rows[i].is_told && seen < most;
         seen += is_seen;
         sentence_finding(&findings->rows[i], text, sizeof text);
         sheet_fold(sheet, !is_seen);

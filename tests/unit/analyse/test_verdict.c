@@ -360,18 +360,38 @@ TEST("verdict: says that it cannot tell where evidence is thin")
 TEST("verdict: a program that failed is told so, and nothing of speed")
 {
     const struct named phases[] = {{"forward", 900}};
-    struct verdict_facts facts = {.failure = {true, 3, 0, 0, -1, false, -1}};
+    struct verdict_facts facts = {.failure = {true, 3, 0, 0, -1, false, -1, false}};
     struct verdict verdict = judge_of(phases, 1, 12, facts);
     is_int(verdict.number, VERDICT_FAILED);
     ok(says(&verdict, NOTE_FAILED_CODE) && verdict.why.count == 1 && verdict.try_count == 1);
     is_int(verdict.tries[0].note, NOTE_TRY_ERROR);
-    facts.failure = (struct failure){true, 0, 9, 0, 2, true, 2};
+    facts.failure.has_exception = true; // which says more
+    is_int((int)judge_of(phases, 1, 12, facts).try_count, 0);
+    facts.failure = (struct failure){true, 0, 9, 0, 2, true, 2, false};
     verdict = judge_of(phases, 1, 0, facts);
+    is_int(verdict.tries[0].note, NOTE_TRY_KILLED);
     ok(says(&verdict, NOTE_FAILED_SIGNAL_EARLY) && says(&verdict, NOTE_FAILED_RANK_BROKE_OFF));
     facts.failure.shard = FAILURE_OF_NOBODY;
     facts.failure.rank = -1;
     verdict = judge_of(phases, 1, 0, facts);
     ok(says(&verdict, NOTE_FAILED_COMMAND) && !says(&verdict, NOTE_FAILED_RANK));
+}
+
+TEST("verdict: what Ctrl-C ended is judged, and told so")
+{
+    const struct named phases[] = {{"load_batch", 900}};
+    const struct verdict_facts facts = {
+        .failure = {true, 0, 2, FAILURE_OF_NOBODY, -1, false, -1, true}};
+    const struct verdict verdict = judge_of(phases, 1, 12, facts);
+    ok(verdict.number == VERDICT_INPUT_BOUND && has(&verdict.but, NOTE_INTERRUPTED));
+}
+
+TEST("verdict: traces that lack steps, or their end, get advice of their own")
+{
+    struct verdict_facts facts = {.is_imported = true};
+    is_int(judge_of(NULL, 0, 0, facts).tries[0].note, NOTE_TRY_PROFILER_STEP);
+    facts = (struct verdict_facts){.lacks_device_rows = true, .is_cut = true};
+    is_int(judge_of(NULL, 0, 1, facts).tries[0].note, NOTE_TRY_COPY);
 }
 
 TEST("verdict: a machine without a free processor is named in front, or alone")
@@ -386,6 +406,7 @@ TEST("verdict: a machine without a free processor is named in front, or alone")
     verdict = judge_of(phases, 1, 100, facts);
     ok(verdict.front == VERDICT_MACHINE_BUSY && verdict.number == VERDICT_MACHINE_BUSY);
     ok(verdict.why.notes[0] == NOTE_MACHINE_BUSY && verdict.tries[0].note == NOTE_TRY_QUIET);
+    ok(verdict.try_count > 1); // what remains on a quiet one
     ok(verdict.part_count == 2 && verdict.parts[0].work == WORK_COMPUTING);
     facts.processor_wait_ns = 15; // said behind it
     verdict = judge_of(phases, 1, 100, facts);
@@ -427,6 +448,8 @@ TEST("verdict: of two to four steps most of which is the first, the others are t
     is_int((int)evidence_find(&verdict.evidence, "rest_ns", strlen("rest_ns"))->number, 250);
     facts.spread.first_ns = 480;
     is_int(judge_of(phases, 1, 3, facts).number, VERDICT_COMPUTE_BOUND);
+    facts.spread = (struct step_spread){.total_ns = 1000, .count = 2, .first_ns = 501}; // alike
+    is_int(judge_of(phases, 1, 2, facts).number, VERDICT_COMPUTE_BOUND);
     facts.spread = (struct step_spread){.total_ns = 1000, .count = 5, .first_ns = 900};
     is_int(judge_of(phases, 1, 5, facts).number, VERDICT_COMPUTE_BOUND);
 }
@@ -511,6 +534,37 @@ TEST("verdict: what ranks wait for each other has the job's ceiling, and sends n
     ok(!has(&verdict.not, NOTE_NOT_SENDING));
 }
 
+static bool has_but(struct verdict_facts facts, enum note note)
+{
+    const struct verdict verdict = judge_of(NULL, 0, 6, facts);
+    return has(&verdict.but, note);
+}
+
+TEST("verdict: of one rank waiting and sending cannot be told apart")
+{
+    struct verdict_facts facts = {
+        .devices = {.total_ns = 1000,
+                    .steps = 6,
+                    .by_work = {[WORK_COMPUTING] = 450, [WORK_PEERS] = 550}},
+        .device_ranks = 1};
+    ok(has_but(facts, NOTE_ONE_RANK));
+    facts.device_ranks = 2;
+    ok(!has_but(facts, NOTE_ONE_RANK));
+}
+
+TEST("verdict: a first step that is a tenth of what devices are judged by is named")
+{
+    struct verdict_facts facts = {
+        .devices = {.total_ns = 1000, .steps = 6, .by_work = {[WORK_COMPUTING] = 1000}},
+        .spread = {.p50_ns = 100, .total_ns = 2000, .first_ns = 300, .count = 6}};
+    ok(has_but(facts, NOTE_FIRST_IN));
+    facts.spread.total_ns = 2001;
+    ok(!has_but(facts, NOTE_FIRST_IN));
+    facts.spread.total_ns = 2000;
+    facts.spread.first_ns = 299;
+    ok(!has_but(facts, NOTE_FIRST_IN));
+}
+
 TEST("verdict: a step of devices is told from the first on, and what is not known of it")
 {
     struct device_judged devices = {
@@ -539,7 +593,7 @@ TEST("verdict: a step far off the median is mentioned, and what was compiled onc
                  (struct verdict_facts){.spread = {.p50_ns = 10, .max_ns = 42, .slowest = 7},
                                         .once = {"jit_compile", WORK_COMPILING, 24000, false}});
     is_int(verdict.number, VERDICT_COMPUTE_BOUND);
-    ok(has(&verdict.but, NOTE_TAIL) && has(&verdict.but, NOTE_ONCE));
+    ok(has(&verdict.but, NOTE_ONCE));
     is_int(permille(&verdict, "slowest_times"), 4200);
     is_str(text(&verdict, "once_phase"), "jit_compile");
 }
