@@ -124,8 +124,7 @@ struct verdict_facts {
     struct slow_rank slow;              // of ranks that wait for each other
     int64_t longest_rank, busiest_rank; // which has the longest steps, the most work of its own; -1
     struct steps_in_run in_run;
-    bool is_cut;                     // files of other tools lack their end
-    bool is_imported;                // all of it is of other tools
+    bool is_imported, is_cut;        // all of it is of other tools; their files lack their end
     bool has_torch;                  // it was imported, whatever was done with it
     const struct torch_known *torch; // its phases are found, not marked; NULL: another run
 };
