@@ -111,7 +111,7 @@ TEST("verdict: several parts that are more than computing lead together, named o
         {"load_batch", 240}, {"save", 90}, {"forward", 400}, {"plot", 270}};
     is_int(judge(fewer, 4, 100).number, VERDICT_COMPUTE_BOUND);
     const struct named less[] = {
-        {"load_batch", 240}, {"save", 100}, {"forward", 400}, {"plot", 260}};
+        {"load_batch", 240}, {"save", 130}, {"forward", 400}, {"plot", 230}};
     is_int(judge(less, 4, 100).number, VERDICT_COMPUTE_BOUND);
 }
 
