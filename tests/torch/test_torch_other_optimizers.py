@@ -168,6 +168,44 @@ def test_train_of_the_whole_ends_what_eval_of_a_part_began(run_text):
     assert training.report["steps"] == 12
 
 
+INSIDE = """
+import time, torch
+body = torch.nn.Linear(4, 1)
+class Loss(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = body
+    def forward(self, x):
+        return self.body(x).pow(2).mean()
+loss = Loss()
+optimizer = torch.optim.SGD(loss.parameters(), 0.1)
+evaluated = 0
+for epoch in range(3):
+    for _ in range(5):
+        loss(torch.ones(2, 4)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    begin = time.perf_counter_ns()
+    body.eval()
+    with torch.no_grad():
+        for _ in range(4):
+            loss(torch.ones(2, 4))
+            time.sleep(0.01)
+    body.train()
+    evaluated += time.perf_counter_ns() - begin
+print('TRUTH {"rank": 0, "evaluated": %d}' % evaluated)
+"""
+
+
+def test_a_model_inside_of_its_loss_is_evaluated(run_text):
+    """As Sentence Transformers does: the loss around it stays in training mode."""
+    training = run_text(INSIDE, warm=True)
+    run = {row["name"]: row["total_ns"] for row in training.report["run"]}
+    told = training.phases["evaluation"] + run["evaluation"]
+    assert told == pytest.approx(training.truth["evaluated"], rel=0.05)
+    assert training.report["verdict_id"] == "evaluation-bound"
+
+
 # a class in the place of torch's, which wants a device
 GRAPHS = """
 import torch

@@ -82,6 +82,21 @@ static bool runs_trained(const struct evaluation *evaluation, size_t from, size_
     return false;
 }
 
+// A loss that is a module around the model stays in training mode while the model inside is asked:
+// it runs, and nothing learns.
+static bool runs_without_learning(const struct evaluation *evaluation, size_t from, size_t behind)
+{
+    bool runs = false;
+    for (size_t i = from; i < behind; i++) {
+        const struct hook_fact *fact = &evaluation->facts->rows[i];
+        if (fact->kind == TORCH_FACT_BACKWARD)
+            return false;
+        runs = runs || (fact->kind == TORCH_FACT_FORWARD && fact->id != TORCH_NO_ID &&
+                        evaluation->trained[fact->id]);
+    }
+    return runs;
+}
+
 // The end of the last thing that was done in that time as a part of evaluating.
 static int64_t last_done_ns(const struct hook_facts *facts, size_t from, int64_t start_ns)
 {
@@ -110,7 +125,8 @@ static int add_mode(struct evaluation *evaluation, const struct torch_mode *mode
         end_ns = facts->rows[end].start_ns;
     else if (!is_ended) // what follows its last work may be anything
         end_ns = last_done_ns(facts, from, mode->start_ns);
-    if (!evaluation->trained[mode->id] && !runs_trained(evaluation, from, end))
+    if (!evaluation->trained[mode->id] && !runs_trained(evaluation, from, end) &&
+        !runs_without_learning(evaluation, from, end))
         return GAIT_OK;
     return intervals_add(evaluation->periods, mode->start_ns, end_ns);
 }
