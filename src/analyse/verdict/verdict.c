@@ -238,7 +238,7 @@ static void tell_first(const struct verdict_facts *facts, struct verdict *verdic
 {
     const struct step_spread *spread = &facts->spread;
     const uint64_t usual_ns = spread->p50_ns > 0 ? (uint64_t)spread->p50_ns : 0;
-    if (facts->devices.is_window || spread->count < FEW || !usual_ns ||
+    if (facts->devices.is_window || spread->count < 2 || !usual_ns ||
         spread->first_ns / FIRST_TIMES < usual_ns ||
         verdict_percent(spread->first_ns - usual_ns, spread->total_ns) < WORTH_PERCENT)
         return;
