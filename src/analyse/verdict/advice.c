@@ -92,10 +92,14 @@ static enum note on_small_ops(const struct torch_known *torch, const struct divi
 }
 
 // What lies in no phase: stacks tell, or would.
-static enum note on_rest(const struct verdict_facts *facts)
+static enum note on_rest(const struct verdict_facts *facts, const struct division *division,
+                         enum work_kind work)
 {
+    const unsigned reading = verdict_percent(division->by_work[WORK_SYNC], division->total_ns);
     if (!facts->torch)
         return NOTE_TRY_SPANS;
+    if (work == WORK_PYTHON && reading >= WORTH_PERCENT) // which it is around
+        return NOTE_TRY_AT_ONCE;
     return facts->has_samples ? NOTE_TRY_STACKS : NOTE_TRY_SAMPLE;
 }
 
@@ -112,7 +116,7 @@ enum note advice_on(const struct verdict_facts *facts, const struct division *di
     case WORK_PYTHON:
     case WORK_BLOCKED:
     case WORK_UNKNOWN:
-        return division->is_device ? NOTE_TRY_HOST_ROWS : on_rest(facts);
+        return division->is_device ? NOTE_TRY_HOST_ROWS : on_rest(facts, division, work);
     default:
         return usual[work];
     }
