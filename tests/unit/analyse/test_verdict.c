@@ -150,18 +150,17 @@ TEST("verdict: what is advised often and would be wrong here is named")
 
 TEST("verdict: Python around reads of numbers goes with them")
 {
-    const struct judged_part parts[] = {{"forward", WORK_COMPUTING, 250, true},
-                                        {"reading numbers", WORK_SYNC, 150, true}};
+    const struct judged_part reading = {"reading numbers", WORK_SYNC, 150, true};
     struct torch_known known = {.op_calls = 60, .op_ns = 600, .clocked_ns = 1000, .cpu_ns = 1000};
     struct verdict_facts facts = {.events = 1000,
                                   .steps = 100,
-                                  .judged = {.parts = parts, .count = 2, .total_ns = WHOLE_NS},
+                                  .judged = {.parts = &reading, .count = 1, .total_ns = WHOLE_NS},
                                   .torch = &known};
     struct verdict verdict;
     verdict_make(&facts, &verdict);
     is_int(verdict.parts[0].work, WORK_PYTHON);
     is_int(verdict.tries[0].note, NOTE_TRY_AT_ONCE);
-    facts.judged.count = 1;
+    facts.judged.count = 0;
     verdict_make(&facts, &verdict);
     is_int(verdict.tries[0].note, NOTE_TRY_SAMPLE);
 }
