@@ -621,6 +621,16 @@ def test_a_failed_program_tells_its_exception_and_where_it_was_raised(gait, buil
     assert f"ValueError: no at {script}:5 in f" in text.replace("- ", "-")
 
 
+def test_an_exception_of_a_megabyte_takes_a_few_lines(gait, build, tmp_path):
+    script = tmp_path / "fails.py"
+    script.write_text(STEPS + "raise ValueError('one\\n\\x1b[1mtwo\\x1b[0m ' + 'é' * 1000000)\n")
+    gait("run", "-q", "-o", "x", "--", sys.executable, script, env=with_gait(build))
+    (line,) = [one for one in gait("report", "x").stdout.splitlines() if "ValueError" in one]
+    said = gait("report", "x").stdout.partition("ValueError: ")[2].partition("\n  at")[0]
+    assert line.split()[:3] == ["ValueError:", "one", "two"]
+    assert said.count("é") in range(140, 151) and said.split()[-1] == "..."
+
+
 @pytest.mark.parametrize(
     "how, phase",
     [

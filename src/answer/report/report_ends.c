@@ -128,10 +128,11 @@ static void put_short(FILE *out, const char *text)
             continue;
         }
         if (byte > ' ') {
-            count += fprintf(out, "%s%c", is_blank && count ? " " : "", byte) > 1 ? 2 : 1;
+            count += (size_t)fprintf(out, "%s%c", is_blank && count ? " " : "", byte);
             is_blank = false;
+        } else {
+            is_blank = true;
         }
-        is_blank = is_blank || byte <= ' ';
     }
     while (((unsigned char)*text & 0xc0) == 0x80) // the rest of a character
         fputc(*text++, out);
